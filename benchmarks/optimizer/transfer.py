@@ -200,7 +200,7 @@ def losses(run: Run) -> list[float]:
     if run.arm == "point":
         opt.seen.related = NO_TASKS
     if run.arm == "mean":
-        opt._warm = WarmStart(NO_TASKS, space)
+        opt._warm_start = WarmStart(NO_TASKS, space)
     found = []
     for _ in range(run.budget):
         (trial,) = opt.ask()

@@ -63,8 +63,8 @@ class Optimizer:
         is d + 2, 8 to 12, if half of the d parameters are discrete, or some of at most 20, and with constraints or
         several objectives in more than 40 dimensions; else d + 1 under constraints. LaNAS has 200.
     design : {"sobol", "lhs", "uniform"}, default "sobol"
-        Kind of the initial design; untuned. TuRBO uses "lhs". From one `x0` under constraints, in at most 40 real
-        parameters, "sobol" is a step along each parameter.
+        Kind of the initial design, of which "uniform" is the least even. TuRBO uses "lhs". From one `x0` under
+        constraints, in at most 40 real parameters, "sobol" is a step along each parameter.
     x0 : point or list of points, default None
         Points to evaluate first; they count in `n_init`.
     repeat : bool, default False

@@ -36,10 +36,7 @@ def resume(
     objective: Json | None = None,
     held: bool = True,
 ) -> Journal:
-    """Open the journal of a fresh optimizer, and restore its state; `objective` are further entries of the fingerprint.
-
-    ValueError if the sampler cannot be resumed, JournalError for an invalid state.
-    """
+    """Open the journal of a fresh optimizer, and restore its state; `objective` adds entries to the fingerprint."""
     _check_resumable(opt, "journal", "leave out the journal")
     journal = Journal.open(path, opt.fingerprint() | (objective or {}), (about or {}) | _about(opt), held)
     try:

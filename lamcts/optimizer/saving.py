@@ -93,18 +93,22 @@ def core_of(opt: "Optimizer") -> Core:
 def load_into(opt: "Optimizer", state: State) -> None:
     """Load a checked state into a fresh optimizer."""
     core = state.core
-    opt.seen.append(*state.columns)
-    opt.failures |= state.failures
-    opt.metrics |= state.metrics
-    opt.seen.predicted |= state.predicted
-    opt.seen.sems |= state.sems
-    opt.seen.exact |= exact_points(opt.space, opt.seen.x, state.points)
+    _load_evaluations(opt, state)
     opt._n_designed = core.designed
     opt._rng = rng.restore(core.rng)
     opt._trials.load(core.trials, state.out, core.incomplete)
     opt._searches.next = core.searches
     opt._searches.converged = list(core.converged)
     opt._searches.load(state.searches, Region(opt.space, (), opt.seen.good), state.lost)
+
+
+def _load_evaluations(opt: "Optimizer", state: State) -> None:
+    opt.seen.append(*state.columns)
+    opt.failures |= state.failures
+    opt.metrics |= state.metrics
+    opt.seen.predicted |= state.predicted
+    opt.seen.sems |= state.sems
+    opt.seen.exact |= exact_points(opt.space, opt.seen.x, state.points)
 
 
 def corrected(

@@ -119,7 +119,7 @@ class Searches:
         for result in results:
             if result.search in self.live:
                 by_search.setdefault(result.search, []).append(result)
-        errors = [self._attempt(number, self._tell, told) for number, told in by_search.items()]
+        errors = [self._attempt(number, self._tell, group) for number, group in by_search.items()]
         self._warn_of(errors)
 
     def _tell(self, number: int, results: list[TrialResult]) -> None:

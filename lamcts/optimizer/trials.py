@@ -129,7 +129,11 @@ class Trials:
         if len(set(numbers)) < len(numbers):
             raise ValueError(f"tell: expected each trial once in a call, got the numbers {numbers}")
         entries = [self._with_earlier(_Told(*entry)) for entry in zip(*columns, strict=True)]
-        incomplete = {entry.trial.id: self._incomplete(entry) for entry in entries if self._is_incomplete(entry)}
+        incomplete = {
+            entry.trial.id: self._incomplete(entry)
+            for entry in entries
+            if entry.trial.id in self.pending and missing_names(entry.value, entry.constraints, self._goals)
+        }
         entries = [entry for entry in entries if entry.trial.id not in incomplete]
         records = [entry.trial for entry in entries]
         constraint_values = [entry.constraints for entry in entries]
@@ -160,10 +164,6 @@ class Trials:
             seconds=earlier.seconds if np.isnan(entry.seconds) else entry.seconds,
             metrics=earlier.metrics | ({} if entry.metrics is None else storable(entry.metrics, {})),
         )
-
-    def _is_incomplete(self, entry: _Told) -> bool:
-        """Return whether columns of a pending trial remain pending."""
-        return entry.trial.id in self.pending and bool(missing_names(entry.value, entry.constraints, self._goals))
 
     def _incomplete(self, entry: _Told) -> Incomplete:
         """Return an incomplete result, checked."""
@@ -238,7 +238,8 @@ class Trials:
         outcomes = outcomes_of(as_list(values, n, "values"), as_list(constraints, n, "constraints"), self._goals)
         by_code: dict[bytes, list[Trial]] = {}  # with `repeat`, several trials share a code
         for trial in self.pending.values() if candidates is None else candidates:
-            by_code.setdefault(self._code(trial).tobytes(), []).append(trial)
+            code = self._space.encode(self._space.decode(trial.x))  # may differ from trial.x in the last bit
+            by_code.setdefault(code.tobytes(), []).append(trial)
         at_codes = (by_code.get(code.tobytes()) for code in codes)
         trials = [same.pop() if same else None for same in at_codes]  # the latest first
         x = self._matrix([code if trial is None else trial.x for code, trial in zip(codes, trials, strict=True)])
@@ -278,10 +279,6 @@ class Trials:
         )
         return results if results.trials == [record] else results._replace(moved=record.id)
 
-    def _code(self, trial: Trial) -> Floats:
-        """Return the code of a trial's point, from which its x may differ in the last bit."""
-        return self._space.encode(self._space.decode(trial.x))
-
     def _matrix(self, rows: list[Floats]) -> Floats:
         return np.array(rows).reshape(len(rows), self._space.dim)
 
@@ -308,8 +305,8 @@ class Trials:
 
     def settle(self, results: CheckedResults, rows: Rows) -> list[TrialResult]:
         """Close the trials of results, and return the first result of each trial for its search."""
-        told = zip(results.trials, rows.tolist(), results.outcomes.kind, strict=True)
-        told_trials = [(trial, row, kind) for trial, row, kind in told if trial]
+        entries = zip(results.trials, rows.tolist(), results.outcomes.kind, strict=True)
+        told_trials = [(trial, row, kind) for trial, row, kind in entries if trial]
         first = [(trial, row) for trial, row, _ in told_trials if trial.id in self.pending]
         self.close([trial for trial, _ in first])
         for trial, _, kind in told_trials:

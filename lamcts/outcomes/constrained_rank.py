@@ -92,10 +92,7 @@ def _dense_ranks(keys: Floats | NDArray[np.int64]) -> Floats:
 
 
 def violation_ranks(g: Floats) -> Floats:
-    """Return the sum over constraints of the rank of each row's violation in g [n, c], [n].
-
-    Equal violations share their mean rank. nan, an unmeasured constraint, counts as the largest violation.
-    """
+    """Return the sum of the ranks of each row's violations g [n, c], [n]; ties have their mean, nan is the largest."""
     total = np.zeros(len(g))
     for column in g.T:
         violations = np.where(np.isnan(column), np.inf, column)
@@ -119,7 +116,7 @@ class ViolationRanks:
         self._n_rows = self._n_ranked = 0
 
     def append(self, g: Floats) -> None:
-        """Add the violations of rows g [k, c]; nan, an unmeasured constraint, counts as the largest violation."""
+        """Add the violations of rows g [k, c]; nan is the largest."""
         first = self._n_rows
         self._n_rows += len(g)
         if self._n_rows > len(self._totals):

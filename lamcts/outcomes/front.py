@@ -147,7 +147,7 @@ class Front(Sequence[FrontPoint]):
 
     def __repr__(self) -> str:
         senses = ", ".join(f"{name} ({sense})" for name, sense in self.senses.items())
-        return "\n".join([f"<front of {_count(len(self))}: {senses}>", *self._lines()])
+        return "\n".join([f"<front of {len(self)} point{'s' * (len(self) != 1)}: {senses}>", *self._lines()])
 
     def _lines(self) -> Iterable[str]:
         """Yield one line for each point: its values in columns, and the point."""
@@ -261,10 +261,6 @@ def parts_of(point: Point) -> list[tuple[str, object]]:
     if isinstance(point, (list, tuple, np.ndarray)):
         return [(f"x{i + 1}", value) for i, value in enumerate(point)]
     return [("point", point)]
-
-
-def _count(n: int) -> str:
-    return "1 point" if n == 1 else f"{n} points"
 
 
 def unique_rows(rows: Rows, keys: Iterable[Hashable], f: Floats) -> Rows:

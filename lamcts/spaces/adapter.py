@@ -13,9 +13,8 @@ class SpaceAdapter(EncodedSpace):
 
     def __init__(self, inner: SearchSpace) -> None:
         if not isinstance(inner, SearchSpace) or isinstance(inner, type):
-            name = type(self).__name__
-            got = type(inner).__name__
-            raise ValueError(f"{name}: expected a space, got {got}; pass Space({{...}}), for example")
+            text = f"{type(self).__name__}: expected a space, got {type(inner).__name__}"
+            raise ValueError(f"{text}; pass Space({{...}}), for example")
         self.inner = inner
         self.dim = inner.dim
         self.when = when_of(inner) or None

@@ -51,16 +51,10 @@ class SearchSpace(Protocol):
         """Return the point of `x` [dim] in the user's units."""
 
     def snap(self, x: Floats) -> Floats:
-        """Return the valid row nearest to each row of `x` [n, dim], [n, dim].
-
-        Valid rows are unchanged.
-        """
+        """Return the nearest valid row to each row of `x` [n, dim], [n, dim]; valid rows are unchanged."""
 
     def spread(self, u: Floats) -> Floats:
-        """Map uniform rows `u` [n, dim] to valid rows [n, dim], uniform over the points.
-
-        Log parameters are uniform over their logarithms.
-        """
+        """Map uniform rows `u` [n, dim] to valid rows [n, dim], uniform over the points or the logarithms (`log`)."""
 
     def sample(self, n: int, rng: np.random.Generator) -> Floats:
         """Return `n` valid rows drawn uniformly, [n, dim]."""
@@ -146,10 +140,8 @@ class EncodedSpace:
 
     def signature(self) -> Json:
         """Return the settings that are not None."""
-        settings = {name: value for name, value in self._settings().items() if name != "when"}
-        return (
-            {"kind": self.kind} | {name: option_to_json(value) for name, value in settings.items()} | self._condition()
-        )
+        settings = {name: option_to_json(value) for name, value in self._settings().items() if name != "when"}
+        return {"kind": self.kind} | settings | self._condition()
 
     def split(self, point: Point) -> Iterable[tuple[object, SearchSpace, Point]]:
         """Yield the name or number, the space and the value of each part of a point.
@@ -233,18 +225,13 @@ def rows_of(space: SearchSpace) -> Floats | None:
 
 
 def identity_of(space: SearchSpace) -> Identity | None:
-    """Return the function that maps x [dim] to what equal points share, None for an invalid point.
-
-    None if points are equal exactly where their numbers are (`comparable_of`).
-    """
+    """Return the function from x [dim] to the key of its point, None for an invalid one; None without such keys."""
     identity: Identity | None = getattr(space, "identity", None)
     return identity
 
 
 def comparable_of(space: SearchSpace, x: Floats) -> Floats:
-    """Return numbers that valid rows `x` [n, dim] share where their points are equal, [n, k]: different codes of real
-    numbers may be equal as numbers.
-    """
+    """Return numbers [n, k] that valid rows `x` [n, dim] share exactly where their points are equal."""
     numbers: Floats = space.comparable(x) if hasattr(space, "comparable") else x
     return numbers + 0.0  # + 0.0 turns -0.0 into 0.0
 

@@ -110,11 +110,9 @@ class Box(EncodedSpace):
             place = tuple(np.argwhere(outside)[0])
             i = place[-1]
             row = f"point {place[0]}: " if len(place) > 1 else ""
-            low = float(self.low[i])
-            high = float(self.high[i])
             raise ValueError(
-                f"{row}coordinate {i}: expected a number in [{low}, {high}], got {values[place]}; "
-                "move the point inside, or widen the bounds"
+                f"{row}coordinate {i}: expected a number in [{float(self.low[i])}, {float(self.high[i])}], got "
+                f"{values[place]}; move the point inside, or widen the bounds"
             )
         return np.clip(x, 0.0, 1.0) + 0.0  # + 0.0 turns -0.0 into 0.0: equal points, equal bits
 

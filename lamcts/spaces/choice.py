@@ -123,8 +123,7 @@ class Choice(EncodedSpace):
     @property
     def middle(self) -> Floats:
         """Equal coordinates for all options, [dim]."""
-        wide = self.dim > 1
-        return np.full(self.dim, HOT / self.dim) if wide else super().middle
+        return np.full(self.dim, HOT / self.dim) if self.dim > 1 else super().middle
 
     def encode(self, point: Point) -> Floats:
         x: Floats = self._rows(np.array([self.place(point)]))[0]

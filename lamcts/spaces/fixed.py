@@ -46,7 +46,10 @@ class Fixed(SpaceAdapter):
         """Return the encoding of a complete point; ValueError if a fixed parameter differs."""
         self.unfixed.encode(point)  # raises ValueError for an invalid point
         for key, value in self.values.items():
-            if (not isinstance(point, Mapping) or key in point) and not _same(self.unfixed, key, point[key], value):
+            if isinstance(point, Mapping) and key not in point:
+                continue
+            member = _member(self.unfixed, key)
+            if not np.allclose(member.encode(point[key]), member.encode(value), rtol=0, atol=ROUNDING):
                 got = brief(point[key])
                 raise OtherValue(f"parameter {key!r}: expected {brief(value)}, which is fixed, got {got}")
         if isinstance(point, Mapping):
@@ -124,11 +127,6 @@ def _valid(space: Parametrised, key: Key, value: Point) -> Point:
         raise ValueError(f"fix: parameter {key!r}: {error}") from None
     normalise = getattr(member, "normalise", None)
     return decoded if normalise is None or not member.continuous.any() else normalise(value)  # as it was given
-
-
-def _same(space: Parametrised, key: Key, value: object, fixed: object) -> bool:
-    member = _member(space, key)
-    return bool(np.allclose(member.encode(value), member.encode(fixed), rtol=0, atol=ROUNDING))
 
 
 def _others(space: Parametrised, free: list[Key], whens: Mapping[Key, When | None]) -> SearchSpace:

@@ -73,10 +73,7 @@ class NamedParameters:
 
 
 def _read(signature: object, dim: int) -> tuple[SearchSpace | None, list[NamedParameter]]:
-    """Return the space and its parameters.
-
-    None and one parameter a coordinate if the signature is damaged or does not determine the space.
-    """
+    """Return the space and its parameters; None and the coordinates if the signature does not determine the space."""
     space = from_signature(signature)
     parameters = [] if space is None or space.dim != dim else list(_parameters(space, "", 0))
     names = [parameter.name for parameter in parameters]

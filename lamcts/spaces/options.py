@@ -101,11 +101,7 @@ def _distinct(values: Iterable[Any]) -> list[Any]:
 
 
 class Lookup:
-    """The positions of `items`, found by equality as `freeze` defines it.
-
-    Items that cannot be hashed are compared one by one. A value that equals none is looked for among the items as files
-    have them: with labels, and with the digits of float32.
-    """
+    """The positions of `items`, found by the equality of `freeze`, or else by their labels or digits of float32."""
 
     def __init__(self, items: List, key: Callable[[Any], Hashable] = freeze) -> None:
         """Index the items; ValueError names the first item that occurs twice."""
@@ -136,7 +132,10 @@ class Lookup:
         try:
             return self._places.get(self._key(item))
         except TypeError:
-            return next((i for i, other in self._rest if item is other or _are_equal(item, other)), None)
+            equal = (
+                i for i, other in self._rest if item is other or (type(item) is type(other) and np.all(item == other))
+            )
+            return next(equal, None)
 
     @cached_property
     def _nearly(self) -> dict[Hashable, int]:
@@ -153,7 +152,3 @@ def _rounded(key: Hashable) -> Hashable:
     if isinstance(key, float):
         return (float, f"{key:.{SINGLE_DIGITS}g}")
     return valid(key) if isinstance(key, str) else key
-
-
-def _are_equal(a: object, b: object) -> bool:
-    return type(a) is type(b) and bool(np.all(a == b))

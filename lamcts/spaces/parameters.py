@@ -92,10 +92,7 @@ class Parameters:
 
     @property
     def may_be_inactive(self) -> bool:
-        """Whether some parameters are inactive in some points.
-
-        Conditions (`when`) and an optional method `active(z)` of a space decide it.
-        """
+        """Whether conditions (`when`) or a method `active(z)` of the space make some parameters inactive."""
         return bool(self._rules)
 
     @property

@@ -32,5 +32,4 @@ class PointKeys:
 
 def keys_of(space: SearchSpace) -> PointKeys | None:
     """Return the keys of a space; None if points are equal exactly where their codes are."""
-    real = bool(space.continuous.any())
-    return PointKeys(space) if real or identity_of(space) is not None else None
+    return PointKeys(space) if space.continuous.any() or identity_of(space) is not None else None

@@ -31,18 +31,14 @@ JUMP = 0.3  # chance of a move to a random value of a discrete parameter
 
 
 class HitAndRun:
-    """Dependent draws of the points of `space` for which `inside(x)` is true, x [d].
-
-    starts: points inside, [a, d], a > 0. ways: directions of lines, [d, r] (None: all continuous ones).
-    """
+    """Dependent draws of points with `inside(x)`, from `starts` [a, d], a > 0, along the directions `ways` [d, r]."""
 
     def __init__(
         self, space: SearchSpace, inside: Callable[[Floats], bool], starts: Floats, ways: Floats | None = None
     ) -> None:
         self._space = space
         self._inside = inside
-        free = np.eye(space.dim)[:, space.continuous]
-        self._ways = free if ways is None else ways
+        self._ways = np.eye(space.dim)[:, space.continuous] if ways is None else ways
         self._discrete = [block for block in space.blocks if not space.continuous[block].any()]
         self._known = self._apart(starts, np.random.default_rng(0))
 

@@ -88,15 +88,11 @@ def read_when(conditions: object) -> When | None:
         return None
     if not isinstance(conditions, Mapping) or not conditions or not all(isinstance(name, str) for name in conditions):
         raise ValueError(f"when: expected values by name, such as {{'solver': 'sgd'}}, got {brief(conditions)}")
-    checked = {name: _values(values) for name, values in conditions.items()}
+    checked = {name: items_of(values) if is_list(values) else (scalar(values),) for name, values in conditions.items()}
     for name, values in checked.items():
         if not values:
             raise ValueError(f"when: expected at least one value of {name!r}, got none; leave the condition out")
     return checked
-
-
-def _values(values: object) -> tuple[object, ...]:
-    return items_of(values) if is_list(values) else (scalar(values),)
 
 
 def brief(value: object) -> str:
@@ -105,11 +101,7 @@ def brief(value: object) -> str:
 
 
 def freeze(value: object) -> Hashable:
-    """Return a key that equal values share.
-
-    Unlike `==` it distinguishes True from 1; a list equals a tuple or an array. TypeError if the value, or a part of
-    it, cannot be hashed.
-    """
+    """Return a key of equal values, for which True is not 1, and a list equals a tuple or an array."""
     value = scalar(value)
     if isinstance(value, bool):
         return (bool, value)

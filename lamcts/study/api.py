@@ -1,4 +1,4 @@
-"""`minimize`, `maximize`, and `run`, which yields each evaluation. The loop is `Study._search` in `study.py`."""
+"""`minimize`, `maximize`, and `run`, a generator of evaluations. The loop is `Study._search` in `study.py`."""
 
 import inspect
 from collections.abc import Callable, Generator
@@ -16,19 +16,19 @@ from lamcts.utils.argument_hints import TIMEOUT, hint
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
-IN_ORDER = 2  # arguments that may be given without a name: the function and the space
+IN_ORDER = 2  # positional arguments: the function and the space
 OPTIONS = "    **options\n        See `lamcts.study.options.RunSettings`.\n"  # the place of the options in a docstring
 
 
 class _TakesOptions(Protocol[P, R_co]):
-    """What type checkers see of `minimize`: `P` are the fields of `RunSettings`."""
+    """The type of `minimize`: `P` are the fields of `RunSettings`."""
 
     def __call__(self, f: Callable[..., object], space: Any = None, *args: P.args, **options: P.kwargs) -> R_co:
         """Run."""
 
 
 def _with_options(settings: Callable[P, RunSettings]) -> Callable[[Callable[..., R]], _TakesOptions[P, R]]:
-    """Return a decorator that gives a function the fields of `settings` as options: types, signature and docstring."""
+    """Return a decorator that adds the fields of `settings` to the type, signature and docstring of a function."""
 
     def decorate(function: Callable[..., R]) -> _TakesOptions[P, R]:
         @wraps(function)
@@ -40,13 +40,14 @@ def _with_options(settings: Callable[P, RunSettings]) -> Callable[[Callable[...,
                 )
             for name in kwargs:  # before Python says that `budget` is missing
                 if name not in options and (cure := hint(name)) is not None:
-                    more = f"; {TIMEOUT}" if "timeout" in kwargs else ""
-                    raise TypeError(f"unknown option {name!r}; {cure}{more}")
+                    timeout_hint = f"; {TIMEOUT}" if "timeout" in kwargs else ""
+                    raise TypeError(f"unknown option {name!r}; {cure}{timeout_hint}")
             return function(*args, **kwargs)
 
-        own, options = inspect.signature(function), inspect.signature(settings).parameters
-        named = [each for each in own.parameters.values() if each.kind is each.POSITIONAL_OR_KEYWORD]
-        wrapper.__signature__ = own.replace(parameters=[*named, *options.values()])  # type: ignore[attr-defined]
+        signature = inspect.signature(function)
+        options = inspect.signature(settings).parameters
+        named = [entry for entry in signature.parameters.values() if entry.kind is entry.POSITIONAL_OR_KEYWORD]
+        wrapper.__signature__ = signature.replace(parameters=[*named, *options.values()])  # type: ignore[attr-defined]
         entries = [f"{name} : {kind}\n{indent(text, ' ' * 4)}\n" for name, (kind, text) in documentation().items()]
         wrapper.__doc__ = (function.__doc__ or "").replace(OPTIONS, indent("".join(entries), " " * 4))
         return wrapper
@@ -149,7 +150,7 @@ def run(
 
 
 def _without_sense(options: Json) -> Json:
-    """Return the options; TypeError where `maximize` is among them, which is a function of its own."""
+    """Return the options; TypeError for `maximize`, which is a separate function."""
     for name in ("maximize", "maximise"):
         if name in options:
             raise TypeError(f"{name}: not here; call lamcts.maximize, or run(..., maximize=True)")

@@ -1,9 +1,9 @@
-"""Evaluations on a Dask cluster: as many at a time as it has threads, asked again as it grows and shrinks.
+"""Evaluations on a Dask cluster, one at a time for each thread of its workers, whose number may change.
 
-The function travels once to each worker, also to those that come later. Dask itself runs again what a dead worker had,
-elsewhere, until its allowed failures are used up. It counts a death against all that the worker had been given, so such
-a job is sent once more, one of them at a time; after that the point has failed. Where the connection to the scheduler
-is lost and comes back, what was out is sent again; where it does not, the run ends with an error.
+The function is sent once to each worker. Dask runs the jobs of a dead worker again on other workers, up to its number
+of allowed failures. Dask counts a death against all jobs of the worker. Such a job is therefore sent again, without
+other such jobs at the same time, and fails at the next death. After a lost connection to the scheduler, pending jobs
+are sent again; if the connection does not come back, the run ends with an error.
 """
 
 import logging
@@ -26,9 +26,9 @@ from lamcts.text import safe_text
 from lamcts.types import Json
 from lamcts.utils import interrupts
 
-LOOK_SECONDS = 1.0  # between two looks at how many workers there are: a look costs the scheduler a message (by eye)
-STEP_SECONDS = 0.05  # between two looks at a connection that Dask is trying to get back (by eye)
-LOST = "scheduler-connection-lost"  # Dask's reason of what it cancels then
+LOOK_SECONDS = 1.0  # between two counts of the threads, each of which costs the scheduler a message
+STEP_SECONDS = 0.05  # between two checks of a connection that Dask restores
+LOST = "scheduler-connection-lost"  # Dask's reason to cancel jobs after a lost connection
 logger = logging.getLogger("lamcts")
 
 
@@ -37,11 +37,11 @@ class CannotLoad(Exception):
 
 
 class KilledWorker(CancelledError):
-    """Workers died on a job, as often as Dask allows."""
+    """Workers died on a job until Dask gave up."""
 
 
 class InstalledFunction(distributed.WorkerPlugin):
-    """The function of a run, on each worker under a name."""
+    """The function of a run, installed on each worker under a name."""
 
     def __init__(self, f: Call) -> None:
         self.name = f"lamcts-{uuid4().hex[:12]}"
@@ -55,7 +55,7 @@ class InstalledFunction(distributed.WorkerPlugin):
             ) from error
 
     def load(self) -> Any:
-        """Return the function; loaded at the first call on a worker, so that its error comes with an evaluation."""
+        """Return the function, loaded at the first call, so that an evaluation reports the error."""
         with _loading:
             if not hasattr(self, "_f"):
                 try:
@@ -75,61 +75,66 @@ def _evaluate_there(name: str, seeded: bool, *arguments: Any) -> Outcome:
 
 
 class DaskExecutor(Executor):
-    """Evaluates on the workers of a Dask client, which is left open, by `call`."""
+    """Evaluates by `call` on the workers of a Dask client, which stays open."""
 
     def __init__(self, f: Call, client: Any, options: Json | None = None) -> None:
-        self._client, self._options = client, {**(options or {}), "pure": False}
+        self._client = client
+        self._options = {**(options or {}), "pure": False}
         self._function = InstalledFunction(f)
         self.call = partial(_evaluate_there, self._function.name, takes(f, "seed"))
-        self._out: set[Any] = set()  # Dask's futures
-        self._threads, self._looked = 0, -math.inf
+        self._futures: set[Any] = set()  # Dask's futures
+        self._n_threads = 0
+        self._counted_at = -math.inf
         self._comm: object = None  # the connection on which the function was installed
         self._unusable: RuntimeError | None = None
         self._connect()
-        if not self._look():
+        if not self._n_threads_now():
             logger.info("the Dask cluster %s has no worker yet: the first evaluation waits for one", self._where)
 
     def size(self) -> int:
-        """Return how many threads there are, and 1 where there is no worker yet; RuntimeError where it is closed."""
+        """Return the number of threads, at least 1; RuntimeError for a closed client."""
         if self._client.status in ("closing", "closed"):
-            raise self._gone()
-        return max(self._look(), 1)
+            raise self._closed_error()
+        return max(self._n_threads_now(), 1)
 
     def submit(self, call: Callable[..., Any], /, *arguments: Any, **words: Any) -> "Future[Any]":
         self._connect()
         try:
             key = f"{self._function.name}-{uuid4().hex[:12]}"
-            there = self._client.submit(call, *arguments, key=key, **self._options)
-        except Exception as error:  # of a client that is closed
+            remote = self._client.submit(call, *arguments, key=key, **self._options)
+        except Exception as error:  # the client may be closed
             if self._client.status in ("running", "connecting"):
                 raise
-            raise self._gone() from error
-        here: Future[Any] = Future()
-        here.set_running_or_notify_cancel()
-        self._out.add(there)
-        self._client.loop.add_callback(self._pass_on, there, here)
-        return here
+            raise self._closed_error() from error
+        local: Future[Any] = Future()
+        local.set_running_or_notify_cancel()
+        self._futures.add(remote)
+        self._client.loop.add_callback(self._pass_on, remote, local)
+        return local
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Cancel queued tasks; running ones finish and their results are dropped. A second call does nothing."""
-        futures, self._out, comm, self._comm = [*self._out], set(), self._comm, None
-        with suppress(Exception):  # whatever a connection that is lost has to say: the run is over
+        futures = [*self._futures]
+        self._futures = set()
+        comm = self._comm
+        self._comm = None
+        with suppress(Exception):  # the run is over, and the connection may be lost
             if comm is not None and self._client.status == "running":
                 self._client.cancel(futures, force=True)
                 self._client.unregister_worker_plugin(self._function.name)
 
-    async def _pass_on(self, there: Any, here: "Future[Any]") -> None:
-        """Wait for a task of Dask, in Dask's thread, and pass on how it has ended."""
+    async def _pass_on(self, remote: Any, local: "Future[Any]") -> None:
+        """Wait for a task of Dask, in Dask's thread, and pass on its result or its error."""
         try:
-            (outcome,) = await self._client.gather([there], asynchronous=True)
-            here.set_result(outcome)
+            (outcome,) = await self._client.gather([remote], asynchronous=True)
+            local.set_result(outcome)
         except Exception as raised:
-            here.set_exception(self._meaning(raised))
+            local.set_exception(self._error_of(raised))
         finally:
-            self._out.discard(there)
+            self._futures.discard(remote)
 
-    def _meaning(self, raised: Exception) -> Exception:
-        """Return what an error of Dask's means for a job."""
+    def _error_of(self, raised: Exception) -> Exception:
+        """Return the error of a job for an error of Dask."""
         if isinstance(raised, CannotLoad):
             self._unusable = RuntimeError(
                 f"executor: a worker of {self._where} cannot load the function ({raised}); expected a module that the "
@@ -143,40 +148,41 @@ class DaskExecutor(Executor):
         return CancelledError(safe_text(raised)) if isinstance(raised, CancelledError) else raised
 
     def _connect(self) -> None:
-        """Give the function to all workers, those to come too, once Dask is connected (Client(timeout=) limits it)."""
+        """Install the function on all present and future workers, once Dask is connected (see Client(timeout=))."""
         while self._client.status == "connecting":
             interrupts.check()
             time.sleep(STEP_SECONDS)
         if self._client.status != "running":
-            raise self._gone()
+            raise self._closed_error()
         if self._unusable is not None:
             raise self._unusable
         if self._comm is not None and self._comm is self._client.scheduler_comm:
-            return  # another one is of a scheduler that was started again and knows nothing
+            return  # a restarted scheduler has another connection, and no function
         try:
             self._comm = self._client.scheduler_comm
             self._client.register_plugin(self._function, name=self._function.name)
         except Exception as error:
             if self._client.status != "running":
-                raise self._gone() from error
+                raise self._closed_error() from error
             raise RuntimeError(
                 f"executor: the workers of {self._where} do not take the function ({safe_text(error)}); expected them "
                 "to have lamcts, and the versions of Python and Dask that this process has: client.get_versions(True)"
             ) from error
 
-    def _look(self) -> int:
-        """Return how many threads there are; they are counted now and then."""
+    def _n_threads_now(self) -> int:
+        """Return the number of threads, counted once in `LOOK_SECONDS`."""
         now = time.monotonic()
-        if self._client.status == "running" and now - self._looked >= LOOK_SECONDS:
-            self._looked = now
-            with suppress(OSError):  # lost just now: the futures will say so
-                before, self._threads = self._threads, sum(self._client.nthreads().values())
-                if before and not self._threads:
+        if self._client.status == "running" and now - self._counted_at >= LOOK_SECONDS:
+            self._counted_at = now
+            with suppress(OSError):  # the connection is lost, which the futures report
+                before = self._n_threads
+                self._n_threads = sum(self._client.nthreads().values())
+                if before and not self._n_threads:
                     text = "the Dask cluster %s has no worker left: %d evaluations wait for one to come"
-                    logger.warning(text, self._where, len(self._out))
-        return self._threads
+                    logger.warning(text, self._where, len(self._futures))
+        return self._n_threads
 
-    def _gone(self) -> RuntimeError:
+    def _closed_error(self) -> RuntimeError:
         return RuntimeError(
             f"the Dask scheduler of {self._where} is gone (the client is {self._client.status}); what was evaluated is "
             "in the journal, if there is one: start a cluster, and make the same call again with its client"

@@ -1,4 +1,4 @@
-"""Which options of a run exclude each other, or do not suit the problem, and which need something: two tables."""
+"""Tables of the options of a run that exclude each other, or that need something else, and their check."""
 
 from lamcts.models.remaining_gain import refusal
 from lamcts.optimizer.again import share_of
@@ -15,7 +15,7 @@ from lamcts.utils.argument_hints import TIMEOUT
 THREADED = f"workers={THREADS!r}"
 ELSEWHERE = ("executor", "vectorized", THREADED)
 CHOSEN = "the run chooses how long an evaluation is; leave one of them out"
-EXCLUSIVE = (  # an option, what it does not go with, and the reason or the cure
+EXCLUSIVE = (  # an option, the options and properties that exclude it, and the reason or the cure
     ("executor", (THREADED,), "pass a number, or leave one of them out"),
     (
         "timeout",
@@ -40,7 +40,7 @@ EXCLUSIVE = (  # an option, what it does not go with, and the reason or the cure
     ),
     ("target", ("several objectives",), "bound them by constraints, or stop by patience or by the callback"),
 )
-NEEDED = (  # an option, what it needs, and the cure
+NEEDED = (  # an option, its requirement, and the cure
     ("related", "known results", "pass known=RESULTS of related tasks"),
     ("check_first", "constraints that are functions", "leave it out"),
     (
@@ -52,13 +52,13 @@ NEEDED = (  # an option, what it needs, and the cure
 
 
 def check_combination(settings: RunSettings, problem: RunProblem) -> None:
-    """Raise ValueError for the first option that does not go with another one, or with the problem."""
+    """Raise ValueError for the first option that conflicts with another option or with the problem."""
     present = _present(settings, problem)
     for option, others, why in EXCLUSIVE:
-        if option in present and (found := [other for other in others if other in present]):
+        if option in present and (conflicts := [other for other in others if other in present]):
             default = "False" if option in ("vectorized", "noisy") else "none"
             got = brief(getattr(settings, option))
-            raise ValueError(f"{option}: expected {default} with {found[0]}, got {got}; {why}")
+            raise ValueError(f"{option}: expected {default} with {conflicts[0]}, got {got}; {why}")
     for option, need, cure in NEEDED:
         if option in present and need not in present:
             raise ValueError(f"{option}: expected {need}, got none; {cure}")
@@ -67,10 +67,12 @@ def check_combination(settings: RunSettings, problem: RunProblem) -> None:
 
 
 def _present(settings: RunSettings, problem: RunProblem) -> set[str]:
-    """Return the options that are in use and the properties of the problem, as the tables call them."""
-    goals, f, reports = problem.goals, problem.f, problem.declared.reports
+    """Return the options in use and the properties of the problem, by their names in the tables."""
+    goals = problem.goals
+    f = problem.f
+    reports = problem.declared.reports
     several = len(goals.objectives) > 1
-    there = {
+    is_present = {
         "vectorized": settings.vectorized,
         "executor": settings.executor is not None,
         "workers": settings.workers not in (None, 1),
@@ -92,4 +94,4 @@ def _present(settings: RunSettings, problem: RunProblem) -> set[str]:
         "constraints that are functions": bool(problem.functions),
         "a function that reports on its way": takes(f, "trial") if reports is None else reports,
     }
-    return {name for name, present in there.items() if present}
+    return {name for name, present in is_present.items() if present}

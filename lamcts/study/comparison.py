@@ -9,29 +9,25 @@ from dataclasses import dataclass
 from importlib import metadata
 from math import comb
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from lamcts import samplers
 from lamcts.errors import JournalError, LamctsError, MissingExtra
 from lamcts.journal import Journal
 from lamcts.journal.journal import recorded_in
-from lamcts.optimizer.optimizer import Optimizer
-from lamcts.outcomes.constrained_rank import total_violation
-from lamcts.rng import Purpose, derive
-from lamcts.samplers.base import Session, Supports
 from lamcts.spaces.fidelity import FidelityAxis
-from lamcts.study.evaluation import Job, Outcome, evaluate, takes
+from lamcts.study.evaluation import Job, Outcome
 from lamcts.study.function_identity import identity_of
 from lamcts.study.options import RunSettings
 from lamcts.study.peers import PEERS, Enough
 from lamcts.study.problem import RunProblem, problem_of
+from lamcts.study.recorded_search import Place, RecordedSearch
 from lamcts.study.study import Study, evaluated_jobs
 from lamcts.study.workers import pool_of
 from lamcts.text import columns
-from lamcts.types import Floats, Json, Mask, whole_number
+from lamcts.types import Floats, Json, whole_number
 from lamcts.utils import interrupts
 from lamcts.utils.wings import searches
 
@@ -39,15 +35,14 @@ if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
 
 OURS = "lamcts"
-DEFAULT = ("cobyla", "cobyqa", "tpe", "cma", "random")  # of those, the installed ones
-SAME = 1e-9  # of a range: the tolerance of a point that a method asks for again
+DEFAULT = ("cobyla", "cobyqa", "tpe", "cma", "random")  # peers, if they are installed
 MARKS = (0.25, 0.5, 1.0)  # shares of the budget at which methods are ranked
-MOST_EXACT = 8  # seeds up to which p-values are exact, as SciPy has it without ties; 12,870 permutations take 0.4 s
+MOST_EXACT = 8  # seeds up to which p-values are exact, as in SciPy without ties; 12,870 permutations take 0.4 s
 LEGEND = "won : lost and p (Mann-Whitney) are of lamcts against the method, by final values"
-AGAIN = 10  # further evaluations of each best point under noise (untuned): their mean has a third of the noise of one
+AGAIN = 10  # further evaluations of each best point under noise: their mean has a third of the noise of one
 LEGEND_AGAIN = f"final values are means of {AGAIN} further evaluations of best points; the budget does not count them"
-OPTIONS = ("constraints", "objectives", "fix", "x0", "valid", "check_first", "reference", "noisy")  # which all heed
-_EARLIER: dict[str, str] = {}  # identity after a comparison in this process -> before it, as runs may change data
+OPTIONS = ("constraints", "objectives", "fix", "x0", "valid", "check_first", "reference", "noisy")  # of all methods
+_EARLIER: dict[str, str] = {}  # identity after a comparison in this process -> before it, since runs may change data
 
 
 def compare(
@@ -111,7 +106,8 @@ def compare(
     >>> [row["method"] for row in found.rows]
     ['lamcts', 'random']
     """
-    methods, numbers = [OURS, *dict.fromkeys(_known(peers))], _seeds(seeds)
+    methods = [OURS, *dict.fromkeys(_known(peers))]
+    seed_numbers = _seeds(seeds)
     if others := [name for name in options if name not in ("maximize", *OPTIONS)]:
         raise TypeError(f"compare: expected options of {', '.join(OPTIONS)}, got {others[0]!r}, which the peers ignore")
     maximize = options.pop("maximize", None)
@@ -124,7 +120,7 @@ def compare(
     what = f, problem.space.signature(), problem.goals.arguments(), problem.maximize, budget, options
     now = identity_of(what)
     key = _EARLIER.get(now, now) if now is not None else None
-    cases = [(method, seed) for seed in numbers for method in methods]  # a seed of all methods before the next one
+    cases = [(method, seed) for seed in seed_numbers for method in methods]  # a seed of all methods before the next one
     places = {case: _place(place, *case, key) for case in cases}
     run = OneRun(f, space, maximize, budget, places, options)
     try:
@@ -132,25 +128,27 @@ def compare(
     finally:
         if key is not None and (now := identity_of(what)) is not None:
             _EARLIER[now] = key
-    kept = [method for method in methods if method not in failed]
-    runs = {m: [Journal.read(places[m, seed].path) for seed in numbers] for m in kept}
-    again = {m: [recorded_in(places[m, seed].again.path) for seed in numbers] for m in kept}
+    completed = [method for method in methods if method not in failed]
+    runs = {m: [Journal.read(places[m, seed].path) for seed in seed_numbers] for m in completed}
+    again = {m: [recorded_in(places[m, seed].again.path) for seed in seed_numbers] for m in completed}
     return Comparison(budget, runs, again if options.get("noisy") else None)
 
 
 def _run_all(run: "OneRun", workers: int | str | None) -> set[str]:
-    """Run all cases, and return the peers that raised, which a warning names."""
-    pool, waiting = pool_of(run, RunSettings.of({"budget": len(run.places), "workers": workers})), iter(run.places)
+    """Run all cases, and return the peers that raised, with a warning."""
+    pool = pool_of(run, RunSettings.of({"budget": len(run.places), "workers": workers}))
+    waiting = iter(run.places)
     failed: set[str] = set()
 
     def job() -> Job | None:
-        case = next((each for each in waiting if each[0] not in failed), None)
+        case = next((case for case in waiting if case[0] not in failed), None)
         return None if case is None else Job(case, case, 0)
 
     def ended(job: Job, outcome: Outcome) -> None:
         if outcome.error is None:
             return
-        (method, seed), text = job.what, ": ".join(outcome.error)
+        method, seed = job.what
+        text = ": ".join(outcome.error)
         if method == OURS or outcome.error[0] == JournalError.__name__:
             raise LamctsError(f"compare: {method} with seed {seed}: {text}")
         if method not in failed:
@@ -166,18 +164,20 @@ def _run_all(run: "OneRun", workers: int | str | None) -> set[str]:
     return failed
 
 
-def _seeds(given: int | Sequence[int]) -> list[int]:
-    """Return the seeds; ValueError for a seed that occurs twice."""
-    if isinstance(given, (int, np.integer)):
-        return list(range(whole_number(given, "seeds")))
-    seeds = [whole_number(seed, "seeds", least=0) for seed in given]
-    if not seeds or len({*seeds}) < len(seeds):
-        raise ValueError(f"seeds: expected different numbers, at least one, got {seeds}: equal seeds are no replicates")
-    return seeds
+def _seeds(seeds: int | Sequence[int]) -> list[int]:
+    """Return the seeds; ValueError for a repeated seed."""
+    if isinstance(seeds, (int, np.integer)):
+        return list(range(whole_number(seeds, "seeds")))
+    numbers = [whole_number(seed, "seeds", least=0) for seed in seeds]
+    if not numbers or len({*numbers}) < len(numbers):
+        raise ValueError(
+            f"seeds: expected different numbers, at least one, got {numbers}: equal seeds are no replicates"
+        )
+    return numbers
 
 
 def _check(problem: RunProblem) -> None:
-    """Raise ValueError for a problem that not all methods can take at an equal cost."""
+    """Raise ValueError for several objectives or a fidelity, which peers lack."""
     if len(problem.goals.objectives) > 1:
         raise ValueError("compare: expected one objective, got several: the peers take one")
     if (axis := FidelityAxis.of(problem.space)) is not None:
@@ -186,7 +186,7 @@ def _check(problem: RunProblem) -> None:
 
 
 def _known(peers: Iterable[str] | None) -> list[str]:
-    """Return the names of methods; an error for one that does not exist, or that is not installed."""
+    """Return the names of the peers; an error for one that is unknown or not installed."""
     if peers is None:
         return [name for name in DEFAULT if PEERS[name].installed]
     names = [peers] if isinstance(peers, str) else list(peers)
@@ -199,38 +199,26 @@ def _known(peers: Iterable[str] | None) -> list[str]:
     return names
 
 
-class Place(NamedTuple):
-    """The journal of a run, and what the run shares with those that may go on from it."""
-
-    path: Path
-    key: str
-
-    @property
-    def again(self) -> "Place":
-        """Where further evaluations of the best point are recorded."""
-        return Place(self.path.parent / "again" / self.path.name, self.key)
-
-
 def _place(folder: Path, method: str, seed: int, comparison: str | None) -> Place:
-    """Return the journal of a run: one of a longer name where the short one is that of another comparison."""
+    """Return the journal of a run, with a longer name if another comparison has the short one."""
     plain = re.sub(r"[^a-z0-9_]+", "-", method)
-    name = plain if plain == method else f"{plain}-{identity_of(method)}"  # names that differ in case or signs only
-    first = folder / f"{name}-seed{seed}.db"
-    if comparison is None and first.exists():
+    name = plain if plain == method else f"{plain}-{identity_of(method)}"  # names may differ in case or signs
+    short = folder / f"{name}-seed{seed}.db"
+    if comparison is None and short.exists():
         raise ValueError(
             f"folder: expected one without runs, got {folder}: they may be of another function, as this one has data "
             "that cannot be compared, such as an open file: give folder=..., or the function a method fingerprint()"
         )
     package = PEERS[method].package if method in PEERS else method.partition(":")[0]
     versions = [metadata.version("lamcts")]
-    with suppress(metadata.PackageNotFoundError):  # a sampler of this package
+    with suppress(metadata.PackageNotFoundError):  # samplers of this package have no package
         versions.append(metadata.version(package))
     key = str(identity_of((comparison, method, PEERS.get(method), versions)))
-    own = folder / f"{name}-seed{seed}-{key}.db"
-    with suppress(JournalError):  # of a file that is no journal, which the run names
-        taken = first.exists() and Journal.read(first).about.get("comparison") != key
-        return Place(own if own.exists() or taken else first, key)
-    return Place(first, key)
+    long = folder / f"{name}-seed{seed}-{key}.db"
+    with suppress(JournalError):  # the run raises for a file that is no journal
+        is_used = short.exists() and Journal.read(short).about.get("comparison") != key
+        return Place(long if long.exists() or is_used else short, key)
+    return Place(short, key)
 
 
 @dataclass(frozen=True)
@@ -245,9 +233,11 @@ class OneRun:
     options: Json
 
     def __call__(self, case: tuple[str, int]) -> None:
-        (method, seed), place, memory = case, self.places[case], None
-        words: Json = {"budget": self.budget, **self.options}
-        problem = problem_of(self.f, self.space, self.maximize, RunSettings.of(words))
+        method, seed = case
+        place = self.places[case]
+        memory = None
+        options: Json = {"budget": self.budget, **self.options}
+        problem = problem_of(self.f, self.space, self.maximize, RunSettings.of(options))
         if method in PEERS:
             search = RecordedSearch(problem, method, seed, self.budget, place)
             with suppress(Enough):
@@ -255,12 +245,13 @@ class OneRun:
             point = None if search.opt.best is None else search.opt.best.point
         else:
             if method.partition(":")[0] in samplers.names() or method == OURS:
-                words["sampler"] = "auto" if method == OURS else method
+                options["sampler"] = "auto" if method == OURS else method
             else:
-                words |= searches()[method].settings(problem.space)
-            words |= {"seed": seed, "journal": place.path, "progress": False, "about": {"comparison": place.key}}
-            found = Study(self.f, self.space, self.maximize, **words).solve()
-            point, memory = found.x, found.get("memory")
+                options |= searches()[method].settings(problem.space)
+            options |= {"seed": seed, "journal": place.path, "progress": False, "about": {"comparison": place.key}}
+            result = Study(self.f, self.space, self.maximize, **options).solve()
+            point = result.x
+            memory = result.get("memory")
         if self.options.get("noisy") and point is not None:
             place.again.path.parent.mkdir(exist_ok=True)
             again = RecordedSearch(problem, method, seed, AGAIN, place.again, self.budget, memory)
@@ -268,117 +259,9 @@ class OneRun:
                 again.loss(problem.space.encode(point))
 
 
-class PeerSampler:
-    """Represents another optimizer in a journal."""
-
-    resumable, supports = True, Supports(constraints=True, fronts=True)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def start(self, region: object, seen: object, rng: object) -> Session:
-        """Raise RuntimeError: the other optimizer owns its loop."""
-        raise RuntimeError(f"expected no ask: this journal is a record of {self.name}, which owns its loop")
-
-    def restore(self, state: object, log: object, region: object, seen: object) -> Session:
-        """Raise RuntimeError, as `start`."""
-        return self.start(region, seen, None)
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-class RecordedSearch:
-    """The function of a problem on the unit cube, lower is better, recorded in a journal: see `peers.Search`.
-
-    What the journal holds is not evaluated again, as each method asks for the same points in the same order.
-    first: number of the first evaluation, which its seed depends on. memory: state of a `StatefulObjective`, if any.
-    """
-
-    def __init__(
-        self, problem: RunProblem, method: str, seed: int, budget: int, place: Place, first: int = 0, memory: Any = None
-    ) -> None:
-        self.problem, self.seed, self.budget, self.n = problem, seed, budget, 0
-        self.space, self.dim = problem.space, problem.space.dim
-        goals = problem.goals
-        words = {"objectives": goals.names, "maximize": problem.maximize} if goals.plain else goals.arguments()
-        self.opt = Optimizer(problem.space, seed=seed, sampler=PeerSampler(method), n_init=0, **words)
-        about = {"objective": problem.name, "budget": budget, "comparison": place.key}
-        self.opt._record_in(place.path, about=about)
-        self.bounded = bool(goals.constraints)
-        self._seeded, self._first, self._memory = takes(problem.call, "seed"), first, memory
-        self._last, self._used = b"", set[str]()  # the last point, and what was asked for there
-
-    @property
-    def left(self) -> int:
-        return self.budget - self.n
-
-    def loss(self, u: ArrayLike) -> float:
-        return self._loss(self._row(u, "loss"))
-
-    def _loss(self, row: int) -> float:
-        f = self.opt.seen.f[: row + 1, 0]
-        return float(f[row]) if np.isfinite(f[row]) else self._worst(np.isfinite(f)) + 1.0  # solvers stop at nan
-
-    def _worst(self, rows: Mask) -> float:
-        """Return the largest loss of some of the first rows, 0 of none."""
-        return float(np.max(self.opt.seen.f[: len(rows), 0][rows], initial=-np.inf)) if rows.any() else 0.0
-
-    def excesses(self, u: ArrayLike) -> Floats:
-        return self._excesses(self._row(u, "excesses"))
-
-    def _excesses(self, row: int) -> Floats:
-        g = self.problem.goals.per_constraint(self.opt.seen.g[[row]])[0]
-        return np.where(np.isfinite(g), g, 1.0)
-
-    def __call__(self, u: ArrayLike) -> float:
-        row = self._row(u, "loss")
-        if not self.bounded or self.opt.seen.feasible[row]:
-            return self._loss(row)
-        over = float(total_violation(self._excesses(row)[None])[0])
-        return self._worst(self.opt.seen.feasible[: row + 1]) + over  # behind all feasible ones
-
-    def many(self, u: ArrayLike) -> Floats:
-        return np.array([self(row) for row in np.asarray(u, float).reshape(-1, self.dim)])
-
-    def _row(self, u: ArrayLike, what: str) -> int:
-        """Return the row of a point, which is evaluated unless it was the last one, asked for something else."""
-        x: Floats = self.space.snap(np.clip(np.asarray(u, float).reshape(1, self.dim), 0, 1))[0]
-        if self._last == x.tobytes() and what not in self._used:
-            self._used.add(what)
-            return self.n - 1
-        if not self.left:
-            raise Enough
-        row = self.n
-        if row >= len(self.opt.seen):
-            point, seed = self.space.decode(x), derive(self.seed, Purpose.EVALUATION, self._first + row)
-            outcome = evaluate(self.problem.call, self._seeded, point, seed, self._memory)
-            held = None if outcome.held is None else [outcome.held]
-            self.opt.tell_points([point], [outcome.told], held, seconds=[outcome.seconds])
-        elif not np.allclose(self.opt.seen.x[row], x, atol=SAME):
-            raise RuntimeError(f"expected the points of {self.opt.sampler!r} as in its journal; remove the journal")
-        self.n, self._last, self._used = row + 1, x.tobytes(), {what}
-        return row
-
-    def first(self) -> None:
-        if self.problem.x0 is not None:
-            self(self.space.encode(self.problem.x0))
-
-    def initial(self, n: int | None = None) -> Floats:
-        opt = Optimizer(self.space, seed=self.seed, n_init=n, sampler="uniform", x0=self.problem.x0)
-        return np.array([trial.x for trial in opt.ask(max(1, min(opt.n_init, self.budget // 4 if n is None else n)))])
-
-    def start(self) -> Floats:
-        x = self.initial()
-        return np.asarray(x[int(np.argmin(self.many(x)))])
-
-    def rng(self) -> np.random.Generator:
-        return np.random.default_rng((self.seed, 1))
-
-
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """What a comparison has found; printed, it is a table with a line for each method.
+    """The result of a comparison, whose repr is a table with a line for each method.
 
     Attributes
     ----------
@@ -412,9 +295,11 @@ class Comparison:
         if self.again is not None:
             losses = {name: np.array([[_mean_loss(run)] for run in self.again[name]]) for name in curves}
         ranks = rankdata(np.array([*losses.values()]), axis=0).mean(1)  # [methods, marks]
-        ours, rows = losses[OURS][:, -1], []
+        ours = losses[OURS][:, -1]
+        rows = []
         for (name, curve), rank in zip(curves.items(), ranks, strict=True):
-            final, records = losses[name][:, -1], self.runs[name]
+            final = losses[name][:, -1]
+            records = self.runs[name]
             sign = float(records[0].goals.signs[0])
             low, middle, high = sorted(sign * np.quantile(final, [0.25, 0.5, 0.75], method="nearest"))
             row: Json = {"method": name, "median": middle, "quartiles": (low, high), "rank": rank.tolist()}
@@ -439,8 +324,9 @@ class Comparison:
         for row in self.rows:
             low, high = row["quartiles"]
             pair = [f"{row['won']} : {row['lost']}", f"{round(row['p'], 4):.6g}"] if "won" in row else ["", ""]
-            ranks, own = " / ".join(f"{rank:.1f}" for rank in row["rank"]), f"{1000 * row['own_seconds']:.1f}"
-            line = [row["method"], f"{row['median']:.6g}", f"{low:.6g} to {high:.6g}", ranks, *pair, own]
+            ranks = " / ".join(f"{rank:.1f}" for rank in row["rank"])
+            milliseconds = f"{1000 * row['own_seconds']:.1f}"
+            line = [row["method"], f"{row['median']:.6g}", f"{low:.6g} to {high:.6g}", ranks, *pair, milliseconds]
             lines.append([*line, f"{row['best_value']:.6g}"] if noise else line)
         return "\n".join([*(f"  {line}" for line in columns(lines)), LEGEND, *[LEGEND_AGAIN] * noise])
 
@@ -449,10 +335,10 @@ def _p_value(ours: Floats, theirs: Floats) -> float:
     """Return the two-sided p-value of the Mann-Whitney test of two samples [n]."""
     from scipy.stats import PermutationMethod, mannwhitneyu
 
-    tied = len(np.unique(np.r_[ours, theirs])) < 2 * len(ours)  # SciPy's default is approximate then, for any n
-    exact = tied and 1 < len(ours) <= MOST_EXACT
-    splits = PermutationMethod(n_resamples=comb(2 * len(ours), len(ours)), rng=0)  # all of them: nothing is drawn
-    return float(mannwhitneyu(ours, theirs, method=splits if exact else "auto").pvalue)
+    has_ties = len(np.unique(np.r_[ours, theirs])) < 2 * len(ours)  # SciPy's default is then approximate for any n
+    is_exact = has_ties and 1 < len(ours) <= MOST_EXACT
+    splits = PermutationMethod(n_resamples=comb(2 * len(ours), len(ours)), rng=0)  # all permutations, without draws
+    return float(mannwhitneyu(ours, theirs, method=splits if is_exact else "auto").pvalue)
 
 
 def _curve(run: "Recorded", budget: int) -> Floats:
@@ -463,12 +349,12 @@ def _curve(run: "Recorded", budget: int) -> Floats:
 
 
 def _mean_loss(run: "Recorded | None") -> float:
-    """Return the mean loss of the further evaluations of a point, without those that failed; inf for none."""
+    """Return the mean loss of successful further evaluations of a point; inf without any."""
     losses = np.empty(0) if run is None else run.columns.f[:, 0]
     return float(np.mean(losses[np.isfinite(losses)])) if np.isfinite(losses).any() else np.inf
 
 
 def _own_seconds(run: "Recorded") -> float:
-    """Return the seconds between evaluations, in the mean without the longest pause: a run may have been resumed."""
+    """Return the mean seconds between evaluations, without the longest pause, after which a run may have resumed."""
     pauses = np.sort(np.diff(run.times) - run.seconds[1:])
     return float(max(0.0, pauses[:-1].mean())) if len(pauses) > 1 else float("nan")

@@ -1,4 +1,4 @@
-"""One device for each worker process, and what an objective learns of the worker that runs it."""
+"""Devices of worker processes, and the parameter `worker` of an objective."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,8 +10,8 @@ import numpy as np
 
 from lamcts.spaces.values import brief
 
-VISIBLE = "CUDA_VISIBLE_DEVICES"  # CUDA shows a process the devices that are listed there
-_environment = Lock()  # the environment is that of the whole process
+VISIBLE = "CUDA_VISIBLE_DEVICES"  # the devices that CUDA shows to a process
+_environment = Lock()  # all threads share the environment of the process
 
 
 @dataclass(frozen=True)
@@ -37,34 +37,34 @@ class Worker:
     device: str | None = None
 
 
-def devices_of(given: object) -> tuple[str, ...] | None:
-    """Return the devices, one for each worker process; ValueError where they are none."""
-    if given is None:
+def devices_of(devices: object) -> tuple[str, ...] | None:
+    """Return the devices, one for each worker process; ValueError for an invalid argument."""
+    if devices is None:
         return None
-    if isinstance(given, (int, np.integer)) and not isinstance(given, bool) and given >= 1:
-        return _first(int(given))
-    if isinstance(given, Sequence) and not isinstance(given, str) and len(given):
-        return tuple(map(_device, given))
+    if isinstance(devices, (int, np.integer)) and not isinstance(devices, bool) and devices >= 1:
+        return _first(int(devices))
+    if isinstance(devices, Sequence) and not isinstance(devices, str) and len(devices):
+        return tuple(map(_device, devices))
     raise ValueError(
-        f"devices: expected a number of devices, a list of them such as [0, 1], or None, got {brief(given)}"
+        f"devices: expected a number of devices, a list of them such as [0, 1], or None, got {brief(devices)}"
     )
 
 
 def check_devices(devices: object, workers: object) -> None:
-    """Raise ValueError where `devices` are none, or fewer than workers."""
-    found = devices_of(devices)
-    if found is not None and isinstance(workers, int) and workers > len(found):
+    """Raise ValueError for invalid devices, or fewer devices than workers."""
+    names = devices_of(devices)
+    if names is not None and isinstance(workers, int) and workers > len(names):
         raise ValueError(
-            f"devices: expected at least {workers}, one for each of {workers} workers, got {len(found)}; to share "
-            f"them, list each several times, such as devices={[*found, *found]}"
+            f"devices: expected at least {workers}, one for each of {workers} workers, got {len(names)}; to share "
+            f"them, list each several times, such as devices={[*names, *names]}"
         )
 
 
 def _first(count: int) -> tuple[str, ...]:
-    """Return the first devices that this process sees."""
+    """Return the first `count` devices that are visible to this process."""
     if (shown := os.environ.get(VISIBLE)) is None:
         return tuple(map(str, range(count)))
-    listed = [each.strip() for each in shown.split(",") if each.strip()]
+    listed = [name.strip() for name in shown.split(",") if name.strip()]
     if count > len(listed):
         raise ValueError(
             f"devices: expected at most {len(listed)}, since {VISIBLE}={shown!r} here, got {count}; change the variable"
@@ -72,18 +72,18 @@ def _first(count: int) -> tuple[str, ...]:
     return tuple(listed[:count])
 
 
-def _device(given: object) -> str:
-    text = str(given).strip() if isinstance(given, (str, int, np.integer)) and not isinstance(given, bool) else ""
+def _device(device: object) -> str:
+    text = str(device).strip() if isinstance(device, (str, int, np.integer)) and not isinstance(device, bool) else ""
     if not text or text.startswith("-"):
         raise ValueError(
-            f"devices: expected numbers or names of devices, such as 0 or 'GPU-8932f937', got {brief(given)}"
+            f"devices: expected numbers or names of devices, such as 0 or 'GPU-8932f937', got {brief(device)}"
         )
     return text
 
 
 @contextmanager
 def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables for a moment: a process that starts meanwhile keeps them from its first import on."""
+    """Return a context with environment variables, which a process started inside has from its first import on."""
     with _environment:
         before = {name: os.environ.get(name) for name in variables}
         os.environ.update(variables)

@@ -20,51 +20,51 @@ from lamcts.study.scipy_constraints import Guarded
 from lamcts.text import safe_text
 from lamcts.types import Json, Point, array_of, number_of, scalar_of
 
-Call = Callable[..., object] | Guarded  # what is evaluated
+Call = Callable[..., object] | Guarded  # the evaluated function
 
 
 class Job(NamedTuple):
-    """One evaluation to do: what it is for, and the arguments."""
+    """One evaluation to run: the trial or case `what`, and the arguments."""
 
     what: Any
     point: Point
     seed: int
     memory: object = None
-    trial: Reporter | None = None  # where the function asks for it
+    trial: Reporter | None = None  # None without a parameter `trial` of the function
     packed: object = None
-    deaths: int = 0  # workers that died on it
+    deaths: int = 0  # workers that died on the job
 
     @property
     def arguments(self) -> tuple[Point, int, object, Reporter | None]:
-        """What `evaluate` takes after the function."""
+        """The arguments of `evaluate` after the function."""
         return self.point, self.seed, self.memory if self.packed is None else self.packed, self.trial
 
 
 class Outcome(NamedTuple):
-    """What came of an evaluation."""
+    """The outcome of an evaluation."""
 
     value: Any
     error: tuple[str, str] | None  # name and text of the exception
-    seconds: float  # the evaluation's own time
-    note: object = None  # what a learner has seen, None where it failed
-    held: dict[str, float] | None = None  # what constraints that are functions bound, by name
-    pruned: bool = False  # whether it was stopped on its way, as `error` says
-    reports: tuple[tuple[int, Value], ...] = ()  # step and value of each
-    metrics: Metrics | None = None  # what `trial.note` was given; None for functions without a trial
+    seconds: float  # duration of the evaluation
+    note: object = None  # note of a `StatefulObjective`, None after a failure
+    constraints: dict[str, float] | None = None  # values of constraint functions by name
+    pruned: bool = False
+    reports: tuple[tuple[int, Value], ...] = ()  # (step, value) of each report
+    metrics: Metrics | None = None  # metrics of `trial.note`; None for functions without a trial
 
     @property
-    def told(self) -> object:
-        """The value, or an exception of the name and text that the evaluation raised."""
+    def value_or_error(self) -> object:
+        """The value, or an exception with the name and text of the error."""
         return self.value if self.error is None else type(self.error[0], (Exception,), {})(self.error[1])
 
 
 def takes(f: Call, name: str) -> bool:
-    """Return whether `f` takes an argument of this name from the run."""
+    """Return whether `f` has a parameter of this name that the run sets."""
     return free_parameter(f.f if isinstance(f, Guarded) else f, name) is not None
 
 
 def required(f: Call, name: str) -> bool:
-    """Return whether `f` cannot be called without a parameter of this name."""
+    """Return whether `f` has a parameter of this name without a default."""
     parameter = free_parameter(f.f if isinstance(f, Guarded) else f, name)
     return parameter is not None and parameter.default is parameter.empty
 
@@ -78,51 +78,51 @@ def evaluate(
     trial: Reporter | None = None,
     worker: Worker | None = None,
 ) -> Outcome:
-    """Call `f` with a copy of the point, which it may change, and return its value or its exception as text."""
-    point, start = own_copy(point), time.perf_counter()
-    value = error = note = held = None
-    run, pruned = True, False
-    words: Json = ({"seed": seed} if seeded else {}) | ({} if trial is None else {"trial": trial})
-    words |= {} if worker is None else {"worker": worker}
+    """Return the outcome of `f` at a copy of the point, which `f` may change."""
+    point = own_copy(point)
+    start = time.perf_counter()
+    value = error = note = constraints = None
+    should_run = True
+    pruned = False
+    options: Json = ({"seed": seed} if seeded else {}) | ({} if trial is None else {"trial": trial})
+    options |= {} if worker is None else {"worker": worker}
     try:
         if isinstance(f, Guarded):
-            (held, run), f = f.measure(point), f.f
-        if not run:
-            pass  # checked: the function is not run
+            constraints, should_run = f.measure(point)
+            f = f.f
+        if not should_run:
+            pass  # the constraints are violated
         elif memory is not None:
             value, note = f.recall(point, seed=seed, memory=own_copy(memory))
         else:
-            value = f(point, **words)
+            value = f(point, **options)
     except (Exception, SystemExit) as raised:
         if isinstance(raised, SystemExit) and _handles_stops():
             raise
-        value, error, pruned = None, (type(raised).__name__, safe_text(raised)), _is_pruned(raised)
+        value = None
+        error = (type(raised).__name__, safe_text(raised))
+        pruned = isinstance(raised, Pruned) or type(raised).__name__ == "TrialPruned"  # the latter is Optuna's
     seconds = time.perf_counter() - start
     if trial is not None:
         trial.close()
-    return said(Outcome(plain_value(value), error, seconds, note, held, pruned), trial)
+    return said(Outcome(plain_value(value), error, seconds, note, constraints, pruned), trial)
 
 
 def said(outcome: Outcome, trial: Reporter | None) -> Outcome:
-    """Return an outcome with what the function has reported and noted on its way."""
+    """Return an outcome with the reports and metrics of its trial."""
     return outcome if trial is None else outcome._replace(reports=tuple(trial.reports), metrics=dict(trial.metrics))
 
 
-def _is_pruned(raised: BaseException) -> bool:
-    """Return whether an evaluation was stopped on its way; by hand, perhaps, and perhaps in Optuna's words."""
-    return isinstance(raised, Pruned) or type(raised).__name__ == "TrialPruned"
-
-
 def _handles_stops() -> bool:
-    """Return whether a handler of the user for a signal that would end this process may have been called."""
-    if threading.current_thread() is not threading.main_thread():  # where no handler is called
+    """Return whether a user's handler of a termination signal may have raised SystemExit."""
+    if threading.current_thread() is not threading.main_thread():  # handlers run in the main thread alone
         return False
     stops = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
     return any(callable(signal.getsignal(stop)) for stop in stops if stop is not None)
 
 
 def plain_value(value: object) -> Any:
-    """Return numbers, alone or in a row, as floats, those by name as numbers of Python, and anything else as it is."""
+    """Return a number or a list of numbers as floats, a dict with numbers of Python, and other values unchanged."""
     if value is None:
         return value
     try:
@@ -131,14 +131,14 @@ def plain_value(value: object) -> Any:
         if isinstance(value, Measured):
             return Measured(plain_value(value.value), plain_value(value.sem))
         if isinstance(value, Mapping):
-            return {name: _plain_metric(each) for name, each in value.items()}
+            return {name: _plain_metric(item) for name, item in value.items()}
         if isinstance(value, (list, tuple)) or hasattr(value, "__array__"):
             return _in_a_row(value)
         return value
 
 
 def _plain_metric(value: object) -> Any:
-    """Return a number as one of Python, whole or not, and anything else as `plain_value` does."""
+    """Return a number as an int or a float, and other values as `plain_value` does."""
     try:
         return None if value is None else scalar_of(value)
     except TypeError:
@@ -146,35 +146,38 @@ def _plain_metric(value: object) -> Any:
 
 
 def _in_a_row(values: object) -> Any:
-    """Return a row of numbers, some with their standard errors, as a list of floats; anything else as it is."""
+    """Return a sequence of numbers, some with standard errors, as a list of floats; other values unchanged."""
     try:
         row = list(values) if isinstance(values, (list, tuple)) else _items(array_of(values))
-    except TypeError:  # no row at all
+    except TypeError:  # not a sequence
         return values
-    floats = {*map(type, row)} == {float}  # often, and there may be a million
-    plain = row if floats else [None if each is None else plain_value(each) for each in row]
-    if not all(each is None or isinstance(each, (float, Measured, tuple)) for each in plain):
+    floats = {*map(type, row)} == {float}  # the usual case, with up to a million numbers
+    plain = row if floats else [None if item is None else plain_value(item) for item in row]
+    if not all(item is None or isinstance(item, (float, Measured, tuple)) for item in plain):
         return values
     return tuple(plain) if isinstance(values, tuple) else plain
 
 
 def _items(values: NDArray[Any]) -> list[Any]:
-    """Return the items of an array, numbers as floats of Python; TypeError if it has no dimension."""
+    """Return the items of an array, numbers as floats; TypeError for an array without dimensions."""
     return list(values.astype(float).tolist() if values.ndim == 1 and values.dtype.kind in "fiub" else values)
 
 
 def evaluate_together(f: Call, seeded: bool, jobs: list[tuple[Any, ...]]) -> list[Outcome]:
-    """Call `f(points)`, or `f(points, seed=seeds)`, once, with the points whose constraints let it be run."""
+    """Return the outcomes of one call of `f(points)` or `f(points, seed=seeds)`, with the points to run."""
     if not isinstance(f, Guarded):
         return _called(f, seeded, jobs)
-    found = [evaluate(f.measure, False, point, seed) for point, seed, *_ in jobs]
-    run = [outcome.error is None and bool(outcome.value[1]) for outcome in found]
-    ran = iter(_called(f.f, seeded, [job for job, runs in zip(jobs, run, strict=True) if runs]))
-    made = []
-    for checked, runs in zip(found, run, strict=True):
-        held = None if checked.error is not None else checked.value[0]
-        made.append(next(ran)._replace(held=held) if runs else checked._replace(value=None, held=held))
-    return made
+    checks = [evaluate(f.measure, False, point, seed) for point, seed, *_ in jobs]
+    should_run = [outcome.error is None and bool(outcome.value[1]) for outcome in checks]
+    results = iter(
+        _called(f.f, seeded, [job for job, should_run_here in zip(jobs, should_run, strict=True) if should_run_here])
+    )
+    outcomes = []
+    for checked, should_run_here in zip(checks, should_run, strict=True):
+        constraints = None if checked.error is not None else checked.value[0]
+        outcome = next(results) if should_run_here else checked._replace(value=None)
+        outcomes.append(outcome._replace(constraints=constraints))
+    return outcomes
 
 
 def _called(f: Callable[..., object], seeded: bool, jobs: list[tuple[Any, ...]]) -> list[Outcome]:
@@ -182,15 +185,15 @@ def _called(f: Callable[..., object], seeded: bool, jobs: list[tuple[Any, ...]])
         return []
     points, seeds, *_ = zip(*jobs, strict=True)
     values: Any = [*seeds]
-    whole = evaluate(f, seeded, [*points], values)
-    one = Outcome(None, whole.error, whole.seconds / len(jobs))
-    if whole.error is not None:
-        return [one] * len(jobs)
-    return [one._replace(value=plain_value(value)) for value in _each(whole.value, len(jobs))]
+    together = evaluate(f, seeded, [*points], values)
+    shared = Outcome(None, together.error, together.seconds / len(jobs))
+    if together.error is not None:
+        return [shared] * len(jobs)
+    return [shared._replace(value=plain_value(value)) for value in _each(together.value, len(jobs))]
 
 
 def _each(values: object, n: int) -> list[Any]:
-    """Return a value for each of `n` points; a dict may have a list for each name. ValueError for another number."""
+    """Return the values of `n` points from a list or a dict of lists; ValueError for another number of values."""
     if isinstance(values, Mapping):
         columns = {name: as_list(column, n, f"vectorized: values of {name!r}") for name, column in values.items()}
         return [{name: column[i] for name, column in columns.items()} for i in range(n)]

@@ -22,23 +22,23 @@ from lamcts.study.evaluation import Job, Outcome
 from lamcts.text import safe_text
 from lamcts.utils import interrupts
 
-TRIES = 2  # a job whose worker died is tried once more: one that kills its worker twice is its own cause
+TRIES = 2  # attempts at a job whose worker died: a second death shows that the job is the cause
 
 
 class ConnectionLost(CancelledError):
-    """An executor has lost a job that is not to blame: it is sent again, and no death is counted."""
+    """An executor has lost a job through no fault of the job, which is sent again without counting a death."""
 
 
 @dataclass(eq=False)
 class Slot:
-    """An executor, how many jobs it is given at a time, and the number of its first worker."""
+    """An executor, its number of jobs at a time, and the number of its first worker."""
 
     executor: Executor
     size: Callable[[], int]
     first: int = 0
     running: dict["Future[Outcome]", tuple[int, Job]] = field(default_factory=dict)
     suspects: deque[Job] = field(default_factory=deque)  # lost jobs, which are sent again one at a time
-    alone: bool = False  # whether they run while no other job does
+    alone: bool = False  # whether a suspect runs without any other job
 
     @property
     def free(self) -> int:
@@ -60,37 +60,40 @@ class Pool:
     def __init__(
         self, call: Callable[..., Any], slots: list[Slot], tells: bool = False, devices: Sequence[str] | None = None
     ) -> None:
-        self._call, self._slots, self._tells, self._devices = call, slots, tells, devices
+        self._call = call
+        self._slots = slots
+        self._tells = tells
+        self._devices = devices
         self._futures: dict[Future[Outcome], Slot] = {}  # in order of start
 
     @property
     def free(self) -> int:
-        """How many jobs may be started now."""
+        """Number of jobs that may be started now."""
         return sum(slot.free for slot in self._slots)
 
     @property
     def running(self) -> int:
-        """How many started jobs have not been returned by `wait`."""
+        """Number of started jobs that `wait` has not returned."""
         return sum(len(slot.running) + len(slot.suspects) for slot in self._slots)
 
     @property
     def ready(self) -> bool:
-        """Whether results are to be had at once, which are worth taking before more points are asked for."""
+        """Whether a result is available, which should be told before the next ask."""
         return any(future.done() for future in self._futures)
 
     def start(self, job: Job) -> None:
-        """Start a job; only while `free`."""
+        """Start a job; `free` must be above 0."""
         self._submit(next(slot for slot in self._slots if slot.free), job)
 
     def wait(self) -> tuple[Job, Outcome] | None:
-        """Wait for a job to end and return it; of several that have ended, the one started first."""
+        """Return the first started of the jobs that have ended; None if more jobs may be started before."""
         before = self.free
         while True:
             interrupts.check()
             for slot in self._slots:
                 while slot.sends_again:
                     self._submit(slot, slot.suspects.popleft())
-            if (future := next((each for each in self._futures if each.done()), None)) is not None:
+            if (future := next((future for future in self._futures if future.done()), None)) is not None:
                 if (ended := self._ended(future)) is not None:
                     return ended
             elif self.free > before:
@@ -99,22 +102,23 @@ class Pool:
                 wait(self._futures, interrupts.CHECK_SECONDS, FIRST_COMPLETED)
 
     def close(self) -> None:
-        """Cancel what still runs, and leave the executors."""
+        """Cancel the running jobs, and shut down the executors."""
         for future in self._futures:
             future.cancel()
-        for waits in (False, True):  # all are told before one is waited for
+        for waits in (False, True):  # all executors begin to shut down before the first wait
             for slot in self._slots:
                 slot.executor.shutdown(waits)
 
     def _submit(self, slot: Slot, job: Job) -> None:
         used = {index for index, _ in slot.running.values()}
-        index = next(each for each in count(slot.first) if each not in used)
+        index = next(number for number in count(slot.first) if number not in used)
         device = None if self._devices is None else self._devices[index]
         future = slot.executor.submit(self._call, *job.arguments, Worker(index, device) if self._tells else None)
-        slot.running[future], self._futures[future] = (index, job), slot
+        slot.running[future] = (index, job)
+        self._futures[future] = slot
 
     def _ended(self, future: "Future[Outcome]") -> tuple[Job, Outcome] | None:
-        """Return how a job has ended; None where it is lost, and sent again."""
+        """Return an ended job and its outcome; None if the job is lost and will be sent again."""
         slot = self._futures.pop(future)
         _, job = slot.running.pop(future)
         try:
@@ -127,7 +131,7 @@ class Pool:
                 return job, failed(death, text if slot.alone else safe_text(death))
             slot.suspects.append(job)
             return None
-        except Exception as raised:  # what the executor itself has to say
+        except Exception as raised:  # an error of the executor
             return job, failed(raised, safe_text(raised))
 
 
@@ -137,7 +141,7 @@ def failed(raised: BaseException, text: str) -> Outcome:
 
 
 class InProcess(Executor):
-    """Evaluates at once, in this process."""
+    """Evaluates in this process, within `submit`."""
 
     def submit(self, call: Callable[..., Any], /, *arguments: Any, **words: Any) -> "Future[Any]":
         future: Future[Any] = Future()
@@ -147,7 +151,7 @@ class InProcess(Executor):
 
 
 class Together(Executor):
-    """Collects jobs, and evaluates all of them by one call when the first result is asked for."""
+    """Collects jobs, and evaluates all of them in one call at the first request for a result."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[Future[Any], tuple[Any, ...]]] = []
@@ -158,7 +162,8 @@ class Together(Executor):
         return future
 
     def _evaluate(self, call: Callable[[list[tuple[Any, ...]]], list[Outcome]]) -> None:
-        jobs, self._waiting = self._waiting, []
+        jobs = self._waiting
+        self._waiting = []
         if jobs:
             with interrupts.raised():
                 outcomes = call([arguments for _, arguments in jobs])
@@ -177,36 +182,37 @@ class _Collected(Future[Any]):
 
 
 class Renewed(Executor):
-    """An executor that is made at the first job and replaced once it has broken; a given one is left open."""
+    """An executor that is created at the first job and replaced after it has broken; a user's executor stays open."""
 
-    def __init__(self, make: Callable[[], Executor], given: Executor | None = None) -> None:
-        self._make, self._executor = make, given
-        self._made: list[Executor] = []
+    def __init__(self, make: Callable[[], Executor], executor: Executor | None = None) -> None:
+        self._make = make
+        self._executor = executor
+        self._own_executors: list[Executor] = []
 
     @classmethod
-    def of(cls, given: Any) -> "Renewed":
-        """Return the executor of the user, or one of a function (or class) that makes it."""
-        is_one = hasattr(given, "submit") and not isinstance(given, type)
-        return cls(partial(_twin, given), given) if is_one else cls(given)
+    def of(cls, executor: Any) -> "Renewed":
+        """Return the wrapper of a user's executor, or of a function (or class) that creates one."""
+        is_executor = hasattr(executor, "submit") and not isinstance(executor, type)
+        return cls(partial(_twin, executor), executor) if is_executor else cls(executor)
 
     @property
     def executor(self) -> Executor:
-        """The executor, made where there is none."""
+        """The executor, created if necessary."""
         if self._executor is None:
             self._executor = self._make()
-            self._made.append(self._executor)
+            self._own_executors.append(self._executor)
         return self._executor
 
     @property
     def workers(self) -> int:
-        """How many jobs run at a time there, as far as it has a number."""
+        """Number of jobs at a time, the number of cores if the executor has none."""
         return getattr(self.executor, "_max_workers", None) or os.cpu_count() or 1
 
     def submit(self, call: Callable[..., Any], /, *arguments: Any, **words: Any) -> "Future[Any]":
         try:
             try:
                 future = self.executor.submit(call, *arguments, **words)
-            except (OSError, ValueError):  # of a pool that breaks while it starts a process: asked again, it says so
+            except (OSError, ValueError):  # a pool that breaks while it starts a process raises BrokenExecutor then
                 future = self.executor.submit(call, *arguments, **words)
         except BrokenExecutor:
             self._executor = None
@@ -219,12 +225,12 @@ class Renewed(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        while self._made:
-            self._made.pop().shutdown(wait=False)  # loky's takes no cancel_futures
+        while self._own_executors:
+            self._own_executors.pop().shutdown(wait=False)  # loky's takes no cancel_futures
 
 
 def _twin(pool: Executor) -> Executor:
-    """Return a pool like one that broke. Its settings have no public names; without them, the defaults serve."""
+    """Return a pool with the settings of a broken pool, which have no public names."""
     if not isinstance(pool, ProcessPoolExecutor):
         raise RuntimeError(
             f"the executor {type(pool).__name__} broke and cannot be replaced; pass executor=a function that makes it"

@@ -51,7 +51,7 @@ class _Pickler(pickle.Pickler):
 
 
 def _parts(value: Any) -> object:
-    """Return what identifies a value; None: pickle's own way."""
+    """Return the parts that identify a value; None for pickle's own way."""
     if isinstance(value, CodeType):
         return value.co_code, value.co_names, value.co_varnames, value.co_freevars, [*value.co_consts]
     if isinstance(value, ModuleType):
@@ -61,13 +61,14 @@ def _parts(value: Any) -> object:
     if isinstance(value, type):
         return value.__qualname__, value.__bases__, [*_definitions(value)]
     if isinstance(value, FunctionType):
-        held = [cell.cell_contents for cell in value.__closure__ or () if cell != type(cell)()]
-        used = [(name, value.__globals__[name]) for name in sorted({*_names(value.__code__)} & {*value.__globals__})]
-        return value.__qualname__, value.__code__, value.__defaults__, value.__kwdefaults__, value.__dict__, held, used
-    if callable(own := getattr(value, "fingerprint", None)):
-        return type(value).__qualname__, own(), getattr(value, "sources", list)()
+        cells = [cell.cell_contents for cell in value.__closure__ or () if cell != type(cell)()]
+        used = sorted({*_names(value.__code__)} & {*value.__globals__})
+        data = [(name, value.__globals__[name]) for name in used]
+        return value.__qualname__, value.__code__, value.__defaults__, value.__kwdefaults__, value.__dict__, cells, data
+    if callable(fingerprint := getattr(value, "fingerprint", None)):
+        return type(value).__qualname__, fingerprint(), getattr(value, "sources", list)()
     if isinstance(value, cached_property):
-        return value.func  # it has a lock
+        return value.func  # the property has a lock, which cannot be pickled
     inside = [getattr(value, name, None) for name in INSIDE]
     standard = type(value).__module__ in ("builtins", "functools") and any(inside)
     return [*inside, getattr(value, "__self__", None)] if standard else None
@@ -90,7 +91,7 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _has_name(value: type | FunctionType) -> bool:
-    """Return whether a name leads to a function or a class: none to a lambda, nor into a function."""
+    """Return whether a function or a class can be found by its name, unlike a lambda or a local function."""
     try:
         return bool(attrgetter(value.__qualname__)(sys.modules[value.__module__]) is value)
     except AttributeError:

@@ -21,7 +21,7 @@ from lamcts.types import Json
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
 
-JOURNAL = "journal.db"  # what `lamcts run` calls it in the folder of a run
+JOURNAL = "journal.db"  # name in the folder of `lamcts run`
 
 
 def load(path: str | os.PathLike[str], space: SearchSpace | None = None) -> Result:
@@ -64,7 +64,7 @@ def load(path: str | os.PathLike[str], space: SearchSpace | None = None) -> Resu
 
 
 def result_of(record: "Recorded", space: SearchSpace) -> Result:
-    """Return the result of a run that was read."""
+    """Return the result of a recorded run."""
     message = f"{record.n} evaluations, read from {record.path}"
     result = summarise(run_of(record, space), record.asks, "loaded", message, record.curves)
     result.update(space=space, about=record.about)
@@ -76,7 +76,7 @@ def result_of(record: "Recorded", space: SearchSpace) -> Result:
 
 
 def rows_of_run(record: "Recorded") -> tuple[list[Json], bool]:
-    """Return the evaluations of a run as rows, and whether its journal holds the space."""
+    """Return the evaluations of a run as rows, and whether its journal contains the space."""
     try:
         return rows_of(result_of(record, space_of(record)).history, flat=True), True
     except ValueError:
@@ -87,36 +87,36 @@ def rows_of_run(record: "Recorded") -> tuple[list[Json], bool]:
 
 
 def sampler_name(recorded: str) -> str:
-    """Return the name of a sampler, from what a journal records of it."""
-    found = re.match(r"[A-Za-z_][\w ]*", recorded.strip("'"))
-    return name_of(found[0]) or found[0] if found else "unknown"
+    """Return the name of a sampler from its record in a journal."""
+    match = re.match(r"[A-Za-z_][\w ]*", recorded.strip("'"))
+    return name_of(match[0]) or match[0] if match else "unknown"
 
 
 def journal_in(path: str | os.PathLike[str]) -> Path:
-    """Return the journal of a folder, or the path itself; ValueError where it names nothing."""
+    """Return the journal of a folder, or the path itself; ValueError for an invalid path."""
     from lamcts.journal.lock import named
 
     file = Path(named(path))
     return file / JOURNAL if file.is_dir() else file
 
 
-def space_of(record: "Recorded", given: SearchSpace | None = None) -> SearchSpace:
-    """Return the space of a run, as given or as its journal describes it; ValueError where that is not the run's."""
+def space_of(record: "Recorded", space: SearchSpace | None = None) -> SearchSpace:
+    """Return the space of a run, as given or from its journal; ValueError if it is not the space of the run."""
     signature = record.fingerprint.get("space")
-    if given is None:
-        space = from_signature(record.about.get("space", signature), strict=True)
-        if space is None or (record.n and space.dim != record.x.shape[1]):
+    if space is None:
+        described = from_signature(record.about.get("space", signature), strict=True)
+        if described is None or (record.n and described.dim != record.x.shape[1]):
             kind = signature.get("kind") if isinstance(signature, dict) else signature
             raise ValueError(
                 f"space: expected the run's, since the journal {record.path} does not hold it (a {kind}): "
                 "pass load(path, space=...)"
             )
-        return space
+        return described
     from lamcts.journal.fingerprint import plain
 
-    if not hasattr(given, "signature") or difference(of_points(signature), of_points(plain(given.signature()))):
+    if not hasattr(space, "signature") or difference(of_points(signature), of_points(plain(space.signature()))):
         raise ValueError(f"space: expected that of the run in {record.path}, got another one; leave it out, or look")
-    return given
+    return space
 
 
 def run_of(record: "Recorded", space: SearchSpace) -> RunState:

@@ -91,8 +91,8 @@ class RunSettings:
     noisy: bool | float | None = None
     """Whether values are noisy: a model of all values chooses the result, and which points to evaluate again at the
     end. None is the attribute `noisy` of an objective that has one, else False; a resumed run keeps the choice of its
-    journal. A number is the largest share of the budget for re-evaluations, at most 0.5; True is a tenth, untuned. What
-    the model does not need goes to new points. A stop by `seconds` or `callback` skips re-evaluations. For one
+    journal. A number is the largest share of the budget for re-evaluations, at most 0.5; True is a tenth. What the
+    model does not need goes to new points. A stop by `seconds` or `callback` skips re-evaluations. For one
     objective without constraints."""
     objectives: Iterable[str] | Mapping[str, str] | int | None = None
     """Objectives by name, by name with "min" or "max", or their number. The function then returns a dict by name, or
@@ -180,18 +180,18 @@ class RunSettings:
 
 @cache
 def documentation() -> dict[str, tuple[str, str]]:
-    """Return type with default, and text, of each option; none where their source is not at hand."""
+    """Return the type with the default, and the text, of each option; empty without the source code."""
     try:
         (node,) = ast.parse(inspect.getsource(RunSettings)).body
     except OSError:
         return {}
-    found = {}
+    texts = {}
     for field, text in pairwise(node.body if isinstance(node, ast.ClassDef) else ()):
         if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
             default = "" if field.value is None else f", default {ast.unparse(field.value)}"
             kind = ast.unparse(field.annotation).strip("'")
-            found[ast.unparse(field.target)] = kind + default, inspect.cleandoc(ast.literal_eval(text.value))
-    return found
+            texts[ast.unparse(field.target)] = kind + default, inspect.cleandoc(ast.literal_eval(text.value))
+    return texts
 
 
 def _nearest(name: str, known: list[str]) -> str:

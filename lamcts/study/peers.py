@@ -1,7 +1,7 @@
 """Other optimizers, from SciPy and from installed packages, as functions of a `Search`.
 
-Local methods start at the best point of the initial design, and again anywhere when they have converged. Each goes on
-until the search raises `Enough`, or nothing is left.
+Local methods start at the best point of the initial design, and restart at random points after convergence. A method
+ends when the search raises `Enough`, or no evaluations are left.
 """
 
 import warnings
@@ -17,20 +17,20 @@ from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
 
-RADIUS, BOUNDED_RADIUS = 0.25, 0.1  # first step of COBYLA and COBYQA in the unit cube, without and with constraints:
-# each is the better of the two (MA-BBOB, bbob-constrained); their default, 1, is the whole of it
-SIGMA = 0.3  # of the unit cube: pycma's own advice, a third to a fifth of the range
-DIAGONAL = 1000  # dimensions from which pycma's covariance is diagonal: in full it would not fit into memory
-MEMBERS = 5  # of a population of differential evolution, at least: SciPy takes no fewer
-STARTUP = 10  # first trials of Optuna's samplers: their own default
+RADIUS = 0.25  # first step of COBYLA and COBYQA in the unit cube; better than 0.1 on MA-BBOB
+BOUNDED_RADIUS = 0.1  # the same under constraints; better than 0.25 on bbob-constrained. Their default is 1, the range
+SIGMA = 0.3  # of the unit cube: pycma recommends a third to a fifth of the range
+DIAGONAL = 1000  # dimensions from which pycma's covariance is diagonal: a full matrix would not fit into memory
+MEMBERS = 5  # least population of differential evolution in SciPy
+STARTUP = 10  # random trials of Optuna's samplers, their default
 
 
 class Enough(Exception):
-    """Raised by a search that is asked beyond its budget: the way to stop a solver that owns its loop."""
+    """Raised by a search beyond its budget, to stop a solver that owns its loop."""
 
 
 class Search(Protocol):
-    """A function on the unit cube to minimise, where to start, and when it is over. d coordinates, n points."""
+    """A function on the unit cube to minimise, with its start and its budget. d coordinates, n points."""
 
     seed: int
     dim: int
@@ -52,7 +52,7 @@ class Search(Protocol):
         """Return the loss at `u` [d], feasible or not."""
 
     def excesses(self, u: ArrayLike) -> Floats:
-        """Return by how much each constraint is exceeded at `u` [d]; at most 0 is feasible."""
+        """Return the violation of each constraint at `u` [d], at most 0 where it is satisfied."""
 
     def first(self) -> None:
         """Evaluate the objective's own start, if it has one."""
@@ -81,7 +81,8 @@ def random(search: Search) -> None:
 def dual_annealing(search: Search) -> None:
     from scipy import optimize
 
-    rng, start = search.rng(), search.start()
+    rng = search.rng()
+    start = search.start()
     while search.left:
         optimize.dual_annealing(search, [(0, 1)] * search.dim, maxiter=10**6, maxfun=10**8, x0=start, rng=rng)
         start = rng.random(search.dim)
@@ -90,7 +91,8 @@ def dual_annealing(search: Search) -> None:
 def differential_evolution(search: Search) -> None:
     from scipy import optimize
 
-    rng, population = search.rng(), search.initial()
+    rng = search.rng()
+    population = search.initial()
     if len(population) < MEMBERS:
         population = np.vstack([population, rng.random((MEMBERS - len(population), search.dim))])
     bounds = optimize.Bounds(np.zeros(search.dim), np.ones(search.dim))
@@ -103,20 +105,21 @@ def local(search: Search, method: str) -> None:
     """Powell, or COBYLA and COBYQA, which take constraints."""
     from scipy import optimize
 
-    rng, start = search.rng(), search.start()
+    rng = search.rng()
+    start = search.start()
     radius = BOUNDED_RADIUS if search.bounded else RADIUS
     options = {
         "Powell": {"maxfev": 10**8, "maxiter": 10**8},
         "COBYLA": {"maxiter": 10**8, "rhobeg": radius},
         "COBYQA": {"maxfev": 10**8, "maxiter": 10**8, "initial_tr_radius": radius},
     }[method]
-    words: dict[str, Any] = {"method": method, "bounds": [(0, 1)] * search.dim, "options": options}
+    arguments: dict[str, Any] = {"method": method, "bounds": [(0, 1)] * search.dim, "options": options}
     if search.bounded and method != "Powell":
-        words["constraints"] = optimize.NonlinearConstraint(search.excesses, -np.inf, 0.0)
+        arguments["constraints"] = optimize.NonlinearConstraint(search.excesses, -np.inf, 0.0)
     while search.left:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a run that stalls is told so, and starts again
-            optimize.minimize(search.loss if "constraints" in words else search, start, **words)
+            warnings.simplefilter("ignore")  # a stalled run warns, and restarts
+            optimize.minimize(search.loss if "constraints" in arguments else search, start, **arguments)
         start = np.asarray(rng.random(search.dim))
 
 
@@ -126,7 +129,8 @@ def cma(search: Search) -> None:
 
     rng = search.rng()
     options = pycma_options(rng) | {"CMA_diagonal": search.dim >= DIAGONAL}
-    start, population = search.start(), None
+    start = search.start()
+    population = None
     while search.left:
         if population:
             options["popsize"] = population
@@ -136,16 +140,17 @@ def cma(search: Search) -> None:
         while not strategy.stop():
             x = strategy.ask()
             strategy.tell(x, list(search.many(x)))
-        start, population = rng.random(search.dim), 2 * strategy.popsize
+        start = rng.random(search.dim)
+        population = 2 * strategy.popsize
 
 
 def pycma_options(rng: np.random.Generator) -> dict[str, Any]:
-    """Return pycma's options for draws from `rng` inside the unit cube: its own would seed the global generator."""
+    """Return pycma's options for draws from `rng` inside the unit cube, without its seeding of the global generator."""
     return {"bounds": [0, 1], "verbose": -9, "seed": np.nan, "randn": lambda *shape: rng.standard_normal(shape)}
 
 
 def optuna(search: Search, sampler: str) -> None:
-    """One of Optuna's samplers, with the initial design enqueued: categories and levels are its own kinds."""
+    """One of Optuna's samplers, with the initial design enqueued; categories and levels have its distributions."""
     import optuna as library
 
     if search.bounded and not hasattr(library.Trial, "set_constraint"):
@@ -154,16 +159,16 @@ def optuna(search: Search, sampler: str) -> None:
     parameters = Parameters(search.space)
     names = [f"x{i:05}" for i in range(parameters.count)]
     space = {name: _distribution(parameters, i) for i, name in enumerate(names)}
-    made = getattr(library.samplers, sampler)(seed=search.seed, n_startup_trials=STARTUP)
-    study = library.create_study(sampler=made)
+    optuna_sampler = getattr(library.samplers, sampler)(seed=search.seed, n_startup_trials=STARTUP)
+    study = library.create_study(sampler=optuna_sampler)
     levels = [None if kind is None else list(kind) for kind in parameters.levels]
     for z in parameters.codes(search.initial(STARTUP)):
         pairs = zip(names, z.tolist(), levels, strict=True)
-        study.enqueue_trial({name: code if own is None else own.index(code) for name, code, own in pairs})
+        study.enqueue_trial({name: code if values is None else values.index(code) for name, code, values in pairs})
     while search.left:
         trial = study.ask(space)
-        told = [trial.params[name] for name in names]
-        z = np.array([[code if own is None else own[code] for code, own in zip(told, levels, strict=True)]])
+        codes = [trial.params[name] for name in names]
+        z = np.array([[code if values is None else values[code] for code, values in zip(codes, levels, strict=True)]])
         (u,) = parameters.rows(z)
         loss = search.loss(u)
         for i, excess in enumerate(search.excesses(u) if search.bounded else ()):
@@ -185,7 +190,7 @@ def _distribution(parameters: Parameters, i: int) -> Any:
 
 
 class Peer(NamedTuple):
-    """A method, what it is, and the package that it needs."""
+    """A method, its description, and the package that it needs."""
 
     run: Run
     line: str

@@ -1,4 +1,4 @@
-"""What is to be solved: a function, its space and its sense, put together from what the user gave."""
+"""The problem of a run: a function, its space and its goals, from the arguments and the attributes of an objective."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from lamcts.types import Json, Point
 
 
 class Declared(NamedTuple):
-    """The attributes of an objective that a run uses; None where a function lacks one."""
+    """The attributes of an objective that a run uses, None for a missing one."""
 
     name: str | None
     space: Any
@@ -34,11 +34,11 @@ class Declared(NamedTuple):
 
     @classmethod
     def of(cls, f: object) -> "Declared":
-        """Return the attributes of `f`; ValueError for a misspelt one, which would turn the sign."""
-        found = cls(*(getattr(f, name, None) for name in cls._fields))
+        """Return the attributes of `f`; ValueError for the misspelling `maximise`, which would change the sense."""
+        declared = cls(*(getattr(f, name, None) for name in cls._fields))
         if hasattr(f, "maximise"):
-            raise ValueError(f"the objective {found.called(f)} has an attribute 'maximise': call it 'maximize'")
-        return found if callable(found.fingerprint) else found._replace(fingerprint=None)
+            raise ValueError(f"the objective {declared.called(f)} has an attribute 'maximise': call it 'maximize'")
+        return declared if callable(declared.fingerprint) else declared._replace(fingerprint=None)
 
     def called(self, f: object) -> str:
         """Return the name of a function."""
@@ -46,7 +46,7 @@ class Declared(NamedTuple):
 
 
 class RunProblem(NamedTuple):
-    """A function, the space of its points, and what is sought and bounded."""
+    """A function, the space of its points, and its goals."""
 
     f: Callable[..., object]
     space: SearchSpace
@@ -60,12 +60,12 @@ class RunProblem(NamedTuple):
 
     @property
     def noisy(self) -> bool:
-        """Whether a run is to behave as with `noisy=True`, where nothing else is given: one value that is noisy."""
+        """The default of `noisy`: whether the objective declares noise, with one value and without a fidelity."""
         return bool(self.declared.noisy) and self.goals.plain and FidelityAxis.of(self.space) is None
 
     @property
     def call(self) -> Callable[..., object] | Guarded:
-        """What workers evaluate: the function, after the constraints that are functions."""
+        """The function for workers, which calls constraint functions first."""
         return Guarded(self.f, self.functions, self.check_first) if self.functions else self.f
 
 
@@ -75,32 +75,33 @@ def problem_of(
     maximize: bool | None,
     settings: RunSettings,
 ) -> RunProblem:
-    """Return the problem; what is left out (None) is taken from `f` where it is an `Objective`."""
+    """Return the problem; attributes of an `Objective` replace arguments of None."""
     if not callable(f):
         raise ValueError(f"expected a function of a point, got {type(f).__name__}")
     declared = Declared.of(f)
-    given, x0 = declared.space, settings.x0
-    if x0 is None and (space is None or space is given) and settings.fix is None:  # it may not fit another space
-        x0 = declared.x0
+    declared_space = declared.space
+    x0 = settings.x0
+    if x0 is None and (space is None or space is declared_space) and settings.fix is None:
+        x0 = declared.x0  # which may not fit another space
     maximize = _sense(declared.maximize, maximize)
-    if given is None and space is None:
+    if declared_space is None and space is None:
         raise ValueError(
             "space: expected a space such as lamcts.Box(-5, 10, dim=20), got none, and the function has none"
         )
-    space = space_of(given if space is None else space)
+    space = space_of(declared_space if space is None else space)
     if settings.fix is not None:
         space = fixed(space, settings.fix)
     space, functions, words = _bounded(space, x0, settings)
-    held = [each for one in functions for each in one.constraints]
-    goals = goals_of(declared, maximize, settings, (*words, *held))
-    _refuse_taken({each.name for each in held}, goals, len(held))
+    bounds = [bound for function in functions for bound in function.constraints]
+    goals = goals_of(declared, maximize, settings, (*words, *bounds))
+    _refuse_taken({bound.name for bound in bounds}, goals, len(bounds))
     if len(goals.objectives) == 1:
         maximize = goals.objectives[0].maximize
     return RunProblem(f, space, maximize, x0, declared.called(f), declared, goals, functions, settings.check_first)
 
 
 def _sense(sense: bool | None, maximize: bool | None) -> bool:
-    """Return whether higher is better; ValueError where the call and the objective (`sense`) do not agree."""
+    """Return whether higher is better; ValueError if the call and the objective (`sense`) disagree."""
     if maximize is None:
         return bool(sense)
     if sense is not None and bool(sense) != maximize:
@@ -112,7 +113,7 @@ def _sense(sense: bool | None, maximize: bool | None) -> bool:
 def _bounded(
     space: SearchSpace, x0: Point, settings: RunSettings
 ) -> tuple[SearchSpace, tuple[ConstraintFunction, ...], tuple[object, ...]]:
-    """Return the space without what is never to be proposed, constraints that are functions, and those in words."""
+    """Return the space with rules, the constraint functions, and the constraints in words."""
     bounded = constraints_by_kind(settings.constraints)
     rules: list[Callable[[Point], object]] = [
         *bounded.rules(space),
@@ -124,22 +125,25 @@ def _bounded(
 
 
 def goals_of(declared: Declared, maximize: bool, settings: RunSettings, constraints: Iterable[object]) -> Goals:
-    """Return what is sought and bounded: as given, else as declared; given constraints add to declared ones."""
-    own, known, point = declared.objectives, declared.constraints, declared.reference
-    objectives, reference = settings.objectives, settings.reference
+    """Return the goals, as given, else as declared; given constraints add to declared ones."""
+    objectives = settings.objectives
+    reference = settings.reference
     if objectives is None:
-        objectives, reference = own, point if reference is None else reference
+        objectives = declared.objectives
+        reference = declared.reference if reference is None else reference
+    known = declared.constraints
     known = () if known is None else (known,) if isinstance(known, (str, int)) else tuple(known)
-    held: Any = (*known, *(each for each in constraints if not (isinstance(each, str) and each in known)))
-    if any(isinstance(each, (int, np.integer)) for each in held):
-        if len(held) > 1:
-            raise ValueError(f"constraints: expected texts or a number of them, got both, {brief(held)}")
-        (held,) = held
-    return Goals.of(maximize, objectives, held, reference)
+    new = [constraint for constraint in constraints if not (isinstance(constraint, str) and constraint in known)]
+    all_constraints: Any = (*known, *new)
+    if any(isinstance(constraint, (int, np.integer)) for constraint in all_constraints):
+        if len(all_constraints) > 1:
+            raise ValueError(f"constraints: expected texts or a number of them, got both, {brief(all_constraints)}")
+        (all_constraints,) = all_constraints
+    return Goals.of(maximize, objectives, all_constraints, reference)
 
 
 def _points(space: SearchSpace, x0: Point) -> list[Point]:
-    """Return those of `x0`, one point or several, that are points of the space."""
+    """Return the points of `x0`, one point or several; empty if a point is not in the space."""
     if x0 is None:
         return []
     for points in ([x0], x0):
@@ -147,7 +151,7 @@ def _points(space: SearchSpace, x0: Point) -> list[Point]:
             return [space.decode(space.encode(point)) for point in points]
         except (ValueError, TypeError):
             continue
-    return []  # it is refused where it is proposed
+    return []  # the optimizer refuses `x0`
 
 
 def _start(space: SearchSpace, x0: Point) -> Point:
@@ -162,8 +166,8 @@ def _start(space: SearchSpace, x0: Point) -> Point:
 
 
 def _refuse_taken(names: Collection[str], goals: Goals, n: int) -> None:
-    """Raise ValueError where the name of a constraint that is a function is that of something else."""
-    own = [*goals.names, *(held.name for held in goals.constraints[: len(goals.constraints) - n])]
-    twice = [name for name in own if name in names]
-    if twice:
-        raise ValueError(f"constraints: {twice[0]!r} is the name of a constraint that is a function; rename your own")
+    """Raise ValueError for a constraint function with the name of another objective or constraint."""
+    own_names = [*goals.names, *(constraint.name for constraint in goals.constraints[: len(goals.constraints) - n])]
+    repeated = [name for name in own_names if name in names]
+    if repeated:
+        raise ValueError(f"constraints: {repeated[0]!r} is the name of a constraint function; rename your own")

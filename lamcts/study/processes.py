@@ -1,6 +1,6 @@
-"""Evaluations in processes of our own: `workers=n` is n executors of one process each, so that a death touches one job.
+"""Evaluations in worker processes: `workers=n` is n executors of one process each, so that a death affects one job.
 
-They start by "spawn", the only method that is the same on every system and safe next to threads.
+Processes start by "spawn", the only method that is available on all systems and safe with threads.
 """
 
 import multiprocessing
@@ -27,11 +27,14 @@ from lamcts.utils import interrupts
 
 
 class WorkerProcess(Renewed):
-    """A process that evaluates one job at a time, by `evaluate_installed`. The function travels once to it."""
+    """A process that evaluates one job at a time by `evaluate_installed`; the function is sent to it once."""
 
     def __init__(self, f: Any, variables: Mapping[str, str], timeout: float | None, checks: bool) -> None:
         super().__init__(self._start)
-        self._f, self._variables, self._timeout, self._checks = f, variables, timeout, checks
+        self._f = f
+        self._variables = variables
+        self._timeout = timeout
+        self._checks = checks
         self._running: Future[Outcome] | None = None
         self._graces: list[threading.Timer] = []
 
@@ -43,7 +46,7 @@ class WorkerProcess(Renewed):
         return self._running if self._timeout is None else ended_late(self._running, self._pid, self._timeout)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the process: a busy one at once, an idle one that does not exit after a grace; no result is lost."""
+        """End the process: at once if it is busy, or after a grace period if it is idle and does not exit."""
         if self._executor is None:
             return
         if not self._graces:
@@ -58,7 +61,7 @@ class WorkerProcess(Renewed):
                 grace.start()
         if wait:
             self._executor.shutdown(wait=True, cancel_futures=True)
-            for grace in self._graces:  # not reached after a second Ctrl-C: the graces hold then, too
+            for grace in self._graces:  # not reached after a second Ctrl-C, when the timers end the process
                 grace.cancel()
 
     def _start(self) -> Executor:
@@ -66,18 +69,18 @@ class WorkerProcess(Renewed):
         executor = ProcessPoolExecutor(1, mp_context=self._context, initializer=_begin)
         if self._checks:
             _came_up(executor.submit(os.getpid))
-        # A job and no argument of the initializer, so that its error is known; first of all jobs: one worker, in order
+        # As the first job, not as an argument of the initializer, so that its error is known
         self._pid = executor.submit(_install, self._f)
         return executor
 
     def _signal(self, send: Callable[[SpawnProcess], None]) -> None:
         for process in self._context.started:
-            with suppress(Exception):  # it has just ended
+            with suppress(Exception):  # the process may have ended
                 send(process)
 
 
 def _came_up(first: "Future[int]") -> None:
-    """Wait for a first job; RuntimeError where its process has died over it."""
+    """Wait for the first job of a process; RuntimeError if the process has died."""
     while not wait([first], interrupts.CHECK_SECONDS).done:
         interrupts.check()
     try:
@@ -90,12 +93,12 @@ def _came_up(first: "Future[int]") -> None:
         ) from error
 
 
-_installed: list[Any] = []  # in a worker process: the function to evaluate, and whether it takes a seed
+_installed: list[Any] = []  # in a worker process: the function to evaluate, and whether it has a parameter `seed`
 
 
 def _begin() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which then ends this one
-    _unblock_ctrl_c()  # programs that this process starts should not inherit the block
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process handles Ctrl-C, and ends this process
+    _unblock_ctrl_c()  # programs started by this process should not inherit the block
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -105,22 +108,22 @@ def _install(f: Call) -> int:
 
 
 def _end_with_parent() -> None:
-    """End this worker when the main process is no more, however it ended: else it would wait for jobs for ever."""
+    """End this worker after the end of the main process; otherwise it would wait for jobs forever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)  # not _exit: a program that the evaluation waits for is ended first
+        os.kill(os.getpid(), signal.SIGTERM)  # unlike _exit, ends a program of the evaluation first
         time.sleep(GRACE_SECONDS)
         os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
 def evaluate_installed(*arguments: Any) -> Outcome:
-    """Evaluate the function of this worker process."""
+    """Return the outcome of the function of this worker process."""
     return evaluate(*_installed, *arguments)
 
 
 class SpawnedContext(SpawnContext):
-    """Starts processes, with environment variables from before they import anything, and keeps them in `started`."""
+    """Starts processes with environment variables, which are set before any import, and lists them in `started`."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         super().__init__()
@@ -144,11 +147,11 @@ class _SpawnedProcess(SpawnProcess):
 
 @contextmanager
 def _ctrl_c_blocked() -> Iterator[None]:
-    """Block Ctrl-C in a process that starts, until it calls `_unblock_ctrl_c`: it has no handler while it imports."""
+    """Block Ctrl-C in a starting process, which has no handler during its imports, until `_unblock_ctrl_c`."""
     if sys.platform == "win32":
         yield
         return
-    resource_tracker.ensure_running()  # it unblocks Ctrl-C when it starts
+    resource_tracker.ensure_running()  # before the block, since its start unblocks Ctrl-C
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
@@ -165,17 +168,18 @@ def _unblock_ctrl_c() -> None:
 
 
 class PickledByValue:
-    """A function that cloudpickle has pickled; it unpickles to the function itself."""
+    """A function pickled by cloudpickle, which unpickles to the function."""
 
     def __init__(self, data: bytes, load: Callable[[bytes], object]) -> None:
-        self._data, self._load = data, load
+        self._data = data
+        self._load = load
 
     def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
         return self._load, (self._data,)
 
 
 def picklable(f: Call, option: str) -> Any:
-    """Return what unpickles to `f` in a new process: `f` itself, or its code by cloudpickle."""
+    """Return an object that unpickles to `f` in a new process: `f` itself, or its code by cloudpickle."""
     try:
         data = bytes(ForkingPickler.dumps(f))
         if b"__main__" not in data or _main_is_a_file():

@@ -1,4 +1,4 @@
-"""Progress of a run: a bar on a terminal, tqdm's bar in a notebook, elsewhere a line now and then; and `logging`."""
+"""Progress of a run: a bar on a terminal, tqdm's bar in a notebook, lines elsewhere, and `logging`."""
 
 import logging
 import math
@@ -11,18 +11,19 @@ from lamcts.spaces.values import brief
 from lamcts.study.result import Evaluation, Result
 from lamcts.text import visible
 
-WIDTH = 24  # characters of the bar (by eye)
-REFRESH_SECONDS = 0.1  # between two states of the bar (by eye)
-MOST_SECONDS = 3.6e9  # that a clock shows: a million hours; more, or infinitely many, are no whole number to print
-TICK = 1e-9  # seconds: a clock may stand still
-FIRST_SECONDS, MOST_SECONDS_APART = 10.0, 60.0  # between two plain lines: a log that is read later (by eye)
-GROWTH = 1.5  # of the time between them: a minute after six lines
+WIDTH = 24  # characters of the bar, chosen by eye
+REFRESH_SECONDS = 0.1  # between two states of the bar, chosen by eye
+MOST_SECONDS = 3.6e9  # largest time that a clock shows, a million hours: infinity has no whole hours
+TICK = 1e-9  # least seconds of a rate, since a clock may not advance between two calls
+FIRST_SECONDS = 10.0  # after the first plain line
+MOST_SECONDS_APART = 60.0  # between two plain lines, at most
+GROWTH = 1.5  # factor of the interval between lines: a minute after six lines
 
 
 def make(
     wanted: "bool | TextIO | None", budget: int, done: float, several: bool = False
 ) -> "Bar | Lines | Widget | None":
-    """Return what shows progress. None: on a terminal only, True: always, False: never; or a stream."""
+    """Return the progress display. None: on a terminal only, True: always, False: never; or a stream."""
     if wanted is False:
         return None
     notebook = (wanted is None or wanted is True) and _in_notebook()
@@ -40,31 +41,35 @@ def make(
 
 
 def _in_notebook() -> bool:
-    """Return whether this process is the kernel of a notebook, whose streams are no terminal."""
+    """Return whether this process is the kernel of a notebook."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and hasattr(shell, "kernel")
 
 
 def has_widgets() -> bool:
-    """Return whether tqdm can draw its bar in a notebook."""
+    """Return whether tqdm's bar for notebooks is available."""
     return all(find_spec(name) is not None for name in ("tqdm", "ipywidgets"))
 
 
 class _Counter:
-    """Counts evaluations; `done` of them were there before."""
+    """Counts evaluations after `done` earlier ones."""
 
     def __init__(self, stream: TextIO, budget: int, done: float, several: bool) -> None:
-        self.stream, self.budget, self.done = stream, budget, done
-        self.several = several  # objectives
-        self._first, self._start = done, 0.0  # count and time of the first evaluation of this run
-        self._longest = 0.0  # duration of an evaluation after the first; seconds
+        self.stream = stream
+        self.budget = budget
+        self.done = done
+        self.several = several  # whether there are several objectives
+        self._first = done  # count at the first evaluation of this call
+        self._start = 0.0  # time of that evaluation
+        self._longest = 0.0  # longest duration of a later evaluation in seconds
         self.failed = self.pruned = 0
         self.last: Evaluation | None = None
 
     def note(self, evaluation: Evaluation) -> None:
         if self.last is None:
-            self._first, self._start = evaluation.spent, time.monotonic()
+            self._first = evaluation.spent
+            self._start = time.monotonic()
         elif math.isfinite(evaluation.seconds):
             self._longest = max(self._longest, evaluation.seconds)
         self.last = evaluation
@@ -74,24 +79,25 @@ class _Counter:
     def text(self) -> str:
         if self.last is None:
             return ""
-        n, rate = round(self.last.spent, 1), self._rate()
+        n = round(self.last.spent, 1)
+        rate = self._rate()
         forecast = f"  {pace(rate)}  {clock((self.budget - n) / rate)} left" if rate > 0 else ""
         return f"{n}/{self.budget}  {self.found()}{forecast}"
 
     def _rate(self) -> float:
-        """Return evaluations a second after the first one, which includes imports and the start of workers."""
+        """Return the evaluations per second after the first one, which includes imports and the start of workers."""
         count = 0 if self.last is None else self.last.spent - self._first
         return count / max(time.monotonic() - self._start, self._longest, TICK)
 
     def found(self) -> str:
-        """Return what was found, and how many evaluations failed, or were pruned."""
+        """Return the best value so far, and the numbers of failed and pruned evaluations."""
         failed = f", {self.failed} failed" if self.failed else ""
         pruned = f", {self.pruned} pruned" if self.pruned else ""
         return "" if self.last is None else found(self.last, self.several) + failed + pruned
 
 
 def found(last: Evaluation, several: bool) -> str:
-    """Return what was found by an evaluation: the best value, or the size of the front; before, the least violation."""
+    """Return the best value or the size of the front so far; before a feasible evaluation, the least violation."""
     if last.lead_violation > 0:
         return f"none feasible, least violation {last.lead_violation:.3g}"
     if several:
@@ -100,7 +106,7 @@ def found(last: Evaluation, several: bool) -> str:
 
 
 class Bar(_Counter):
-    """One line that is written over."""
+    """A line that is overwritten."""
 
     _shown = 0.0
     _length = 0
@@ -128,17 +134,18 @@ class Bar(_Counter):
 
 
 class Lines(_Counter):
-    """A line now and then, for files and logs: at the first evaluation, and at one that ends long after the last."""
+    """Lines for files and logs, at growing intervals."""
 
-    _wait = FIRST_SECONDS
-    _due = -math.inf  # when the next line is
+    _interval = FIRST_SECONDS
+    _next_time = -math.inf
     _written = -1
 
     def update(self, evaluation: Evaluation) -> None:
         self.note(evaluation)
         now = time.monotonic()
-        if now >= self._due:
-            self._due, self._wait = now + self._wait, min(GROWTH * self._wait, MOST_SECONDS_APART)
+        if now >= self._next_time:
+            self._next_time = now + self._interval
+            self._interval = min(GROWTH * self._interval, MOST_SECONDS_APART)
             self._write()
 
     def close(self) -> None:
@@ -170,14 +177,15 @@ class Widget(_Counter):
 
 
 def clock(seconds: float) -> str:
-    """Return a time as m:ss or h:mm:ss."""
-    whole = max(round(min(seconds, MOST_SECONDS)), 0)
-    hours, minutes = whole // 3600, whole // 60 % 60
-    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
+    """Return a duration as m:ss or h:mm:ss."""
+    total = max(round(min(seconds, MOST_SECONDS)), 0)
+    hours = total // 3600
+    minutes = total // 60 % 60
+    return f"{hours}:{minutes:02}:{total % 60:02}" if hours else f"{minutes}:{total % 60:02}"
 
 
 def pace(rate: float) -> str:
-    """Return evaluations a second, or seconds an evaluation where that reads better."""
+    """Return evaluations per second, or seconds per evaluation for rates below 1."""
     return f"{rate:.3g}/s" if rate >= 1 else f"{1 / rate:.3g} s each" if rate > 0 else "-"
 
 
@@ -185,20 +193,21 @@ logger = logging.getLogger("lamcts")
 
 
 def begun(name: str, budget: int, done: int, known: int, seed: int) -> None:
-    """Tell that a run begins; `done` evaluations are in its journal, `known` results were told."""
+    """Log the start of a run with `done` evaluations in its journal and `known` new results."""
     logger.info("%s: %d evaluations, %d done, %d known, seed %d", visible(name), budget, done, known, seed)
 
 
-def evaluated(one: Evaluation) -> None:
-    """Tell of an evaluation."""
-    if one.message is not None:
-        logger.info("evaluation %d failed: %s", one.count, visible(one.message))
-    elif one.pruned:
-        logger.debug("evaluation %d: pruned after %.3g s", one.count, one.seconds)
+def evaluated(evaluation: Evaluation) -> None:
+    """Log an evaluation."""
+    if evaluation.message is not None:
+        logger.info("evaluation %d failed: %s", evaluation.count, visible(evaluation.message))
+    elif evaluation.pruned:
+        logger.debug("evaluation %d: pruned after %.3g s", evaluation.count, evaluation.seconds)
     elif logger.isEnabledFor(logging.DEBUG):
-        logger.debug("evaluation %d: %s in %.3g s, best %.6g", one.count, one.value, one.seconds, one.best)
+        numbers = evaluation.count, evaluation.value, evaluation.seconds, evaluation.best
+        logger.debug("evaluation %d: %s in %.3g s, best %.6g", *numbers)
 
 
 def ended(result: Result) -> None:
-    """Tell why a run has ended."""
+    """Log the reason why a run has ended."""
     logger.info("%s; %d evaluations, best %s", visible(result.message), result.nfev, result.fun)

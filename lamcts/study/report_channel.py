@@ -1,12 +1,12 @@
 """Socket channel from workers to the run: intermediate reports in, pruning decisions out.
 
-One text line each way: the key and a report as JSON, and the decision as JSON. The key travels with the trial alone;
-nothing is read from a connection that does not send it. A worker that cannot reach the run, such as one on another
-machine, is never pruned, and its reports arrive with its result. Workers of a Dask cluster reach the run at the address
-that leads to its scheduler; the key is visible on that network, which has to be trusted.
+A worker sends the key and a report as JSON in one line, and receives the decision as JSON in one line. The key is sent
+to workers with the trial alone, and a connection without the key is closed. A worker that cannot reach the run, such as
+one on another machine, is never pruned, and its reports arrive with its result. Workers of a Dask cluster reach the run
+at the address that leads to its scheduler. The key is visible on that network, which has to be trusted.
 
-Not `multiprocessing.connection`: `Listener.accept` checks the key in the thread that accepts, without a time-out: one
-silent connection blocks all others; `Client` has no time-out to connect and waits minutes for a firewalled address.
+`multiprocessing.connection` does not serve: `Listener.accept` checks the key in the accepting thread without a
+time-out, so one silent connection blocks all others. `Client` has no time-out either.
 """
 
 import json
@@ -27,25 +27,26 @@ from lamcts.text import safe_text
 from lamcts.types import Json
 
 LOOPBACK = "127.0.0.1"
-CONNECT_SECONDS = 5.0  # to reach the run from another machine (untuned)
-ANSWER_SECONDS = 60.0  # the run may be busy with a model (untuned)
-TRIES = 2  # a line that was cut is made once more
-POLL_SECONDS = 0.05  # how often the end of a run is noticed (untuned)
+CONNECT_SECONDS = 5.0  # to reach the run: longer delays a worker behind a firewall, shorter cuts off slow networks
+ANSWER_SECONDS = 60.0  # for a decision: the run may be busy with a model, after which the trial is not pruned
+TRIES = 2  # connections for a report: a lost one is replaced once
+POLL_SECONDS = 0.05  # delay of the end of a run, at most
 LONGEST = 4096  # bytes of a line
-STRANGER_SECONDS = 5.0  # for a connection to show the key: a worker does so at once (untuned)
-QUEUE = 1024  # connections that wait to be accepted, as the workers of a cluster come at once (untuned)
-STRANGERS = 32  # connections without the key at a time, of the 1,024 descriptors that a process usually has (untuned)
+STRANGER_SECONDS = 5.0  # for a connection to send the key, which a worker sends at once
+QUEUE = 1024  # connections that wait to be accepted: all workers of a cluster may connect at once
+STRANGERS = 32  # connections without the key at a time, 3 % of the usual 1,024 descriptors of a process
 
-_unreachable: set[str] = set()  # keys of runs that did not answer this process
+_unreachable: set[str] = set()  # keys of runs that this process could not reach
 
 
 class ReportServer:
-    """The pruning decisions in the process of the run; pickled, it becomes a `ReportClient`."""
+    """The pruning decisions in the process of the run; a pickled server becomes a `ReportClient`."""
 
     def __init__(self, judge: Judge, host: str = LOOPBACK) -> None:
-        self._judge, self._host = judge, host
+        self._judge = judge
+        self._host = host
         self._server: _SocketServer | None = None
-        self._lock = threading.Lock()  # executors send from threads of their own
+        self._lock = threading.Lock()  # executors pickle in their threads
 
     def __call__(self, number: int, step: int, value: Value, first: bool) -> bool:
         return self._judge(number, step, value, first)
@@ -57,7 +58,7 @@ class ReportServer:
         return ReportClient, (self._host, self._server.server_address[1], self._server.key)
 
     def end(self) -> None:
-        """Stop answering."""
+        """Shut down the server."""
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
@@ -68,7 +69,9 @@ class ReportClient:
     """The pruning decisions in a worker process."""
 
     def __init__(self, host: str, port: int, key: str) -> None:
-        self._host, self._port, self._key = host, port, key
+        self._host = host
+        self._port = port
+        self._key = key
         self._line: socket.socket | None = None
 
     def __call__(self, number: int, step: int, value: Value, first: bool) -> bool:
@@ -91,32 +94,32 @@ class ReportClient:
             self._line = None
 
     def _answer(self, text: bytes) -> Json | None:
-        """Return the answer of the run; None if there is none."""
+        """Return the answer of the run, None without one."""
         for _ in range(TRIES):
             try:
                 if self._line is None:
                     self._line = socket.create_connection((self._host, self._port), CONNECT_SECONDS)
                     self._line.settimeout(ANSWER_SECONDS)
                 self._line.sendall(text)
-                if found := self._read(self._line):
-                    return found
+                if answer := self._read(self._line):
+                    return answer
             except (OSError, ValueError):
                 pass
             self.close()
         return None
 
     def _read(self, line: socket.socket) -> Json | None:
-        read = b""
-        while not read.endswith(b"\n") and len(read) < LONGEST:
-            if not (more := line.recv(LONGEST)):
-                return None  # hung up: it is another's line, or the run has ended
-            read += more
-        found = json.loads(read)
-        return found if isinstance(found, dict) else None
+        received = b""
+        while not received.endswith(b"\n") and len(received) < LONGEST:
+            if not (data := line.recv(LONGEST)):
+                return None  # closed: the run has ended, or another program has its port
+            received += data
+        answer = json.loads(received)
+        return answer if isinstance(answer, dict) else None
 
 
 def address_towards(url: str) -> str:
-    """Return the address of this machine from which a scheduler at `url` is reached; the loopback's within it."""
+    """Return the address of this machine towards a scheduler at `url`; the loopback address for another kind of URL."""
     host = urlsplit(url)
     if host.scheme not in ("tcp", "tls") or not host.hostname:
         return LOOPBACK
@@ -126,15 +129,16 @@ def address_towards(url: str) -> str:
 
 
 class _SocketServer(socketserver.ThreadingTCPServer):
-    """Answers reports until it is shut down, in a thread for each connection."""
+    """Answers reports in a thread for each connection."""
 
     daemon_threads = True
     block_on_close = False
     request_queue_size = QUEUE
 
     def __init__(self, judge: Judge, host: str) -> None:
-        self.judge, self.key = judge, token_hex(32)
-        self.strangers: dict[Any, float] = {}  # connections without the key, the oldest first: since when
+        self.judge = judge
+        self.key = token_hex(32)
+        self.strangers: dict[Any, float] = {}  # connections without the key -> their start, the oldest first
         super().__init__((host, 0), _Handler)
         threading.Thread(target=self.serve_forever, args=(POLL_SECONDS,), daemon=True).start()
 
@@ -143,11 +147,12 @@ class _SocketServer(socketserver.ThreadingTCPServer):
         super().process_request(request, client_address)
 
     def service_actions(self) -> None:
-        """Hang up on strangers that have had their time, or are too many; called after each poll and connection."""
-        there, late = list(self.strangers.items()), time.monotonic() - STRANGER_SECONDS
-        for place, (line, since) in enumerate(there):
-            if since < late or place < len(there) - STRANGERS:
-                with suppress(OSError):  # gone already
+        """Close connections without the key that are too old, or too many; called after each poll and connection."""
+        connections = list(self.strangers.items())
+        late = time.monotonic() - STRANGER_SECONDS
+        for i, (line, since) in enumerate(connections):
+            if since < late or i < len(connections) - STRANGERS:
+                with suppress(OSError):  # it may be closed
                     line.shutdown(socket.SHUT_RDWR)
 
     def shutdown_request(self, request: Any) -> None:
@@ -159,7 +164,7 @@ class _Handler(socketserver.StreamRequestHandler):
     server: _SocketServer
 
     def handle(self) -> None:
-        with suppress(OSError):  # the worker has gone
+        with suppress(OSError):  # the worker may have ended
             while text := self.rfile.readline(LONGEST):
                 key, _, said = text.partition(b" ")
                 if not compare_digest(key, self.server.key.encode()):
@@ -171,11 +176,11 @@ class _Handler(socketserver.StreamRequestHandler):
 
 
 def _answer_to(text: bytes, judge: Callable[..., bool]) -> Json | None:
-    """Return the answer to a report; None where it is none."""
+    """Return the answer to a report, None for another message."""
     try:
         said = json.loads(text)
-        given = said["value"]
-        value = tuple(map(float, given)) if isinstance(given, list) else float(given)
+        reported = said["value"]
+        value = tuple(map(float, reported)) if isinstance(reported, list) else float(reported)
         report = int(said["trial"]), int(said["step"]), value, bool(said["first"])
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None

@@ -1,4 +1,4 @@
-"""What an objective gets as its parameter `trial`: `trial.report(step, value)` may end it, `trial.note` is stored."""
+"""The parameter `trial` of an objective: `trial.report(step, value)` may prune it, `trial.note` stores metrics."""
 
 import math
 import warnings
@@ -11,9 +11,9 @@ from lamcts.outcomes.metrics import Metrics, storable
 from lamcts.text import safe_repr
 from lamcts.types import number_of
 
-Value = float | tuple[float, ...]  # of one objective, or of each
+Value = float | tuple[float, ...]  # value of one objective, or of each objective
 Judge = Callable[[int, int, Value, bool], bool]
-"""Takes the trial's number, a step, the value there, and whether it is the first; returns whether to stop."""
+"""`judge(number, step, value, is_first)` returns whether a trial should stop after a report."""
 
 
 class Reporter:
@@ -42,10 +42,12 @@ class Reporter:
     def __init__(
         self, number: int, judge: Judge | None = None, names: Sequence[str] = (), folder: Path | None = None
     ) -> None:
-        self.id, self._folder = number, folder
+        self.id = number
+        self._folder = folder
         self.reports: list[tuple[int, Value]] = []
         self.metrics: Metrics = {}
-        self._judge, self._names = judge, names
+        self._judge = judge
+        self._names = names
         self._behind = False
 
     @property
@@ -79,16 +81,15 @@ class Reporter:
         Pruned
             If the trial should stop.
         """
-        step, found = _step(step), _values(value, self._names) if len(self._names) > 1 else _number(value)
-        first = not self.reports
-        if not first and step <= (last := self.reports[-1][0]):
-            text = (
-                f"report: expected a step after {last}, got {step}, which is ignored; report each step once, in order"
-            )
-            warnings.warn(text, RuntimeWarning, stacklevel=2)
+        step = _step(step)
+        number = _values(value, self._names) if len(self._names) > 1 else _number(value)
+        is_first = not self.reports
+        if not is_first and step <= (last := self.reports[-1][0]):
+            text = f"report: expected a step after {last}, got {step}, which is ignored"
+            warnings.warn(f"{text}; report each step once, in order", RuntimeWarning, stacklevel=2)
             return
-        self.reports.append((step, found))
-        self._behind = self._judge is not None and self._judge(self.id, step, found, first)
+        self.reports.append((step, number))
+        self._behind = self._judge is not None and self._judge(self.id, step, number, is_first)
         if self._behind:
             raise Pruned(f"pruned at step {step}")
 
@@ -121,17 +122,17 @@ class Reporter:
         self.metrics |= storable(metrics, {})
 
     def should_prune(self) -> bool:
-        """Return whether the last report was answered by `Pruned`: for code that catches it, to tidy up."""
+        """Return whether the last report raised `Pruned`, for code that catches it to clean up."""
         return self._behind
 
     def close(self) -> None:
-        """Say that the evaluation has ended."""
+        """Close the channel of reports after the evaluation."""
         if (close := getattr(self._judge, "close", None)) is not None:
             close()
 
 
 def _step(step: object) -> int:
-    """Return a whole number in any type, such as 3.0 or a tensor."""
+    """Return the int of a whole number of any type, such as 3.0 or a tensor."""
     try:
         number = math.nan if isinstance(step, bool) else number_of(step)
     except TypeError:
@@ -146,8 +147,8 @@ def _step(step: object) -> int:
 
 def _values(value: object, names: Sequence[str]) -> tuple[float, ...]:
     """Return the numbers of several objectives, in order."""
-    found = each_of(value, names, "report")
-    return tuple(_number(found[name]) for name in names)
+    numbers = each_of(value, names, "report")
+    return tuple(_number(numbers[name]) for name in names)
 
 
 def _number(value: object) -> float:

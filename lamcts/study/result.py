@@ -1,4 +1,4 @@
-"""What a run gives back: each evaluation as it ends, and the result with its history."""
+"""Evaluations as they end, and the result of a run with its history."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,8 +17,7 @@ from lamcts.types import Json, Point
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# of a result, where it is shown
-SHOWN = (
+SHOWN = (  # entries of a result in its repr
     "x",
     "fun",
     "fun_note",  # under noise
@@ -26,7 +25,7 @@ SHOWN = (
     "violation",
     "constraints",
     "nfev",
-    "failed",  # how many, by kind
+    "failed",  # numbers by kind
     "cost",
     "nit",
     "pruned",
@@ -95,7 +94,7 @@ class Evaluation:
 
     @property
     def spent(self) -> float:
-        """What of the budget is used up: the cost so far, or the number of evaluations."""
+        """The used part of the budget: the cost so far, or the number of evaluations."""
         return self.count if self.cost is None else self.cost
 
     @property
@@ -111,13 +110,13 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A point that was re-evaluated, or that the model prefers to those that were (noisy=True).
+    """A re-evaluated point, or the point that the model prefers (noisy=True).
 
     Attributes
     ----------
     point : point of the space
     mean, error : float
-        The mean over `repeats` new evaluations, and its standard error; what the model expects, if there are none.
+        The mean over `repeats` new evaluations, and its standard error; without any, those of the model.
     repeats : int
     first : float
         The value that made it a candidate. It was selected for being good, so it is biased and not in the mean.
@@ -131,7 +130,7 @@ class Candidate:
 
 
 class Result(dict[str, Any]):
-    """What a run has found; `result.x` and `result["x"]` are the same.
+    """The result of a run; `result.x` and `result["x"]` are the same.
 
     Attributes
     ----------
@@ -184,7 +183,7 @@ class Result(dict[str, Any]):
         return rows_of(self["history"])
 
     def to_dict(self) -> Json:
-        """Return JSON values of all that was found; the history as its rows, with None for nan."""
+        """Return all entries as JSON values; the history as its rows, with None for nan."""
         return {name: json_values(value) for name, value in self.items()}
 
     def to_dataframe(self) -> "DataFrame":
@@ -200,7 +199,7 @@ class Result(dict[str, Any]):
         """The point of `Optimizer.best_predicted`. Under noise, the best single value is lucky, and this is better."""
         history: History = self["history"]
         refuse_several(history.goals)
-        best = best_of(self._predictor, _told(history), history.feasible, history.trial)
+        best = best_of(self._predictor, _evaluated(history), history.feasible, history.trial)
         return best._replace(point=history.points[best.point])
 
     @property
@@ -226,7 +225,7 @@ class Result(dict[str, Any]):
     def remaining_gain(self) -> RemainingGain | None:
         """The estimate of `Optimizer.remaining_gain`."""
         history: History = self["history"]
-        return remaining_gain(history.points.space, history.goals, _told(history), self.get("seed", 0))
+        return remaining_gain(history.points.space, history.goals, _evaluated(history), self.get("seed", 0))
 
     @cached_property
     def _predictor(self) -> RunModel:
@@ -247,7 +246,7 @@ class Result(dict[str, Any]):
 
     @property
     def modelled(self) -> dict[str, BestPredicted | RemainingGain]:
-        """What summaries show of the model, by name: `under_noise`, and `remaining_gain` where there is an estimate."""
+        """Estimates of the model for summaries, by name: `under_noise`, and `remaining_gain` if it is not None."""
         gain = self.remaining_gain if "history" in self else None
         return {**self.under_noise, **({} if gain is None else {"remaining_gain": gain})}
 
@@ -256,7 +255,7 @@ class Result(dict[str, Any]):
 
     @property
     def _shown(self) -> Json:
-        """What is shown, by name."""
+        """The shown entries by name."""
         failures = self["history"].failures if "history" in self else {}
         counts = {kind: len(rows) for kind, rows in failures.items()}
         values = {**self, "failed": counts, "fun_note": self.fun_note}
@@ -273,12 +272,13 @@ class Result(dict[str, Any]):
 
 
 def model_of(history: History, robust: bool) -> RunModel:
-    """Return the model of all values; robust: to outliers."""
-    return predictor(history.points.space, history.goals, _told(history), robust)
+    """Return the model of all values, `robust` to outliers or not."""
+    return predictor(history.points.space, history.goals, _evaluated(history), robust)
 
 
-def _told(history: History) -> Evaluated:
-    """Return the evaluations of a history as a model takes them."""
-    n, m = len(history), len(history.goals.objectives)
+def _evaluated(history: History) -> Evaluated:
+    """Return the evaluations of a history for a model."""
+    n = len(history)
+    m = len(history.goals.objectives)
     f = history.goals.signs * history.values.reshape(n, m)
     return Evaluated(history.x, f, history.constraints, StandardErrors(history.sems).of(range(n), m))

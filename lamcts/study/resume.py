@@ -1,4 +1,4 @@
-"""How a run begins: with nothing, or where its journal ends."""
+"""The beginning of a run: a fresh optimizer, or the state of a journal."""
 
 import ast
 import hashlib
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from lamcts.journal import Journal
     from lamcts.optimizer.optimizer import Optimizer
 
-DESIGN_SHARE = 0.25  # of the budget, at most, goes into a design that is not asked for by size (untuned)
+DESIGN_SHARE = 0.25  # largest share of the budget for a design of the default size: the rest is left for the search
 
 
 @dataclass
 class Beginning:
-    """An optimizer as its journal knows it, and what the journal knows beside."""
+    """An optimizer with the further state of its journal."""
 
     optimizer: "Optimizer"
     journal: "Journal | None" = None
     asks: int = 0
     memory: SharedState | None = None
-    curves: Sequence[Reported] = ()  # by objective: trial -> step -> loss there
+    curves: Sequence[Reported] = ()  # by objective: trial -> step -> loss
 
 
 def begin(
@@ -47,21 +47,25 @@ def begin(
     evaluations: int,
     related: Sequence[Sequence[PriorObservation]] = (),
 ) -> Beginning:
-    """Return a fresh optimizer, or the one that the journal holds; `stack` closes the journal."""
+    """Return a fresh optimizer, or the optimizer of the journal; `stack` closes the journal."""
     from lamcts.optimizer.optimizer import Optimizer
     from lamcts.samplers.registry import AUTO
 
-    seed, n_init, goals, sampler = settings.seed, settings.n_init, problem.goals, settings.sampler
+    seed = settings.seed
+    n_init = settings.n_init
+    goals = problem.goals
+    sampler = settings.sampler
     if isinstance(sampler, str) and sampler == AUTO and not related:
         sampler = problem.declared.recommended_sampler or AUTO
     if settings.journal is not None and None in (seed, n_init):
         from lamcts.journal import begun_with
 
-        known, begun = begun_with(settings.journal)
-        seed, n_init = known if seed is None else seed, begun if n_init is None else n_init
+        recorded_seed, recorded_n_init = begun_with(settings.journal)
+        seed = recorded_seed if seed is None else seed
+        n_init = recorded_n_init if n_init is None else n_init
     share = max(1, int(evaluations * DESIGN_SHARE))
-    if n_init is None and (wanted := getattr(sampler, "n_init", None)) is not None:
-        n_init = min(wanted, share)
+    if n_init is None and (sampler_n_init := getattr(sampler, "n_init", None)) is not None:
+        n_init = min(sampler_n_init, share)
     optimizer = Optimizer(
         problem.space,
         maximize=problem.maximize,
@@ -72,7 +76,7 @@ def begin(
         x0=problem.x0,
         repeat=settings.repeat,
         noisy=_noisy(problem, settings),
-        related=[[one[:3] for one in task] for task in related],
+        related=[[observation[:3] for observation in task] for task in related],
         **({"objectives": goals.names} if goals.plain else goals.arguments()),
     )
     if n_init is None:
@@ -84,7 +88,7 @@ def begin(
 
 
 def _noisy(problem: RunProblem, settings: RunSettings) -> bool | float:
-    """Return whether values are noisy: as given, else as the journal has it, else as the objective declares."""
+    """Return whether values are noisy: as given, else as in the journal, else as declared."""
     from lamcts.journal.journal import recorded_in
 
     if settings.noisy is not None:
@@ -94,15 +98,15 @@ def _noisy(problem: RunProblem, settings: RunSettings) -> bool | float:
 
 
 def warn_of_small_budget(budget: int, optimizer: "Optimizer") -> None:
-    """Warn where a fresh run ends before a model of all parameters can be made, or within its initial design."""
+    """Warn of a fresh run that ends before a model of all parameters can be fitted, or within its initial design."""
     parameters = Parameters(optimizer.space)
     d = int(np.count_nonzero(parameters.non_constant))
-    most = min(d, WIDE)  # beyond, a model learns from fewer evaluations than parameters
-    least = min(most + 2, optimizer.space.size) - len(optimizer.seen)
+    limit = min(d, WIDE)  # beyond, a model is fitted to fewer evaluations than parameters
+    least = min(limit + 2, optimizer.space.size) - len(optimizer.seen)
     if budget < least:
         text = (
             f"budget: expected at least {least:.0f} evaluations, got {budget}: a model of {d} parameters needs "
-            f"{most + 2}; raise the budget, or give some parameters one value (fix=)"
+            f"{limit + 2}; raise the budget, or give some parameters one value (fix=)"
         )
         warnings.warn(text, UserWarning, stacklevel=2)
     elif len(optimizer.design.given) < budget <= min(optimizer.n_init - len(optimizer.seen), optimizer.space.size - 1):
@@ -123,8 +127,10 @@ def _resumed(optimizer: "Optimizer", problem: RunProblem, settings: RunSettings,
         about["declared_noisy"] = True
     if settings.budget_unit is not None:
         about["budget_unit"] = settings.budget_unit
-    own = problem.declared.fingerprint
-    journal = recording.resume(settings.journal or "", optimizer, about, None if own is None else {"objective": own()})
+    fingerprint = problem.declared.fingerprint
+    journal = recording.resume(
+        settings.journal or "", optimizer, about, None if fingerprint is None else {"objective": fingerprint()}
+    )
     stack.enter_context(journal)
     if not journal.started:
         return Beginning(optimizer, journal)
@@ -137,10 +143,11 @@ def _resumed(optimizer: "Optimizer", problem: RunProblem, settings: RunSettings,
 
 
 def _warn_of_another_function(problem: RunProblem, recorded: Recorded, about: Json) -> None:
-    """Warn if the journal has values of a function of another name or source code, unless fingerprints compare it."""
+    """Warn if the journal has values of a function of another name or source code, unless it has a fingerprint."""
     if problem.declared.fingerprint is not None:
         return
-    ours, theirs = str(about["objective"]), str(recorded.about.get("objective", about["objective"]))
+    ours = str(about["objective"])
+    theirs = str(recorded.about.get("objective", about["objective"]))
     text = ""
     if theirs != ours:
         text = f"values of {theirs!r}, this run is of {ours!r}, and goes on with them: where they are not the same "
@@ -159,7 +166,7 @@ def source_hash(f: Callable[..., object]) -> str | None:
         return None
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(f)))
-    except (OSError, TypeError, SyntaxError):  # defined at a prompt or by exec: there is no source
+    except (OSError, TypeError, SyntaxError):  # a function defined at a prompt or by exec has no source
         return None
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and ast.get_docstring(node):

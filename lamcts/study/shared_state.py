@@ -1,7 +1,7 @@
-"""State that evaluations share, such as the statistics of visited states in ARS; it is kept in the journal.
+"""State that evaluations share, such as the statistics of visited states in ARS; the journal stores it.
 
-A `StatefulObjective` keeps nothing itself. Each evaluation gets the state from before it started and returns a note of
-what it has seen; notes are merged in the order of tells. So evaluations may run anywhere, and a run resumes exactly.
+A `StatefulObjective` has no state of its own. Each evaluation gets the state before its start and returns a note. Notes
+are merged in the order of tells, so evaluations may run anywhere, and a run resumes exactly.
 """
 
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ class StatefulObjective(Protocol):
 
     @property
     def memory(self) -> Any:
-        """The state before the first evaluation; None: this objective shares none."""
+        """The state before the first evaluation; None for no shared state."""
 
     def recall(self, point: Any, *, seed: int, memory: Any) -> tuple[float, Any]:
-        """Return the value at `point` given `memory`, and a note of what was seen."""
+        """Return the value at `point` given `memory`, and a note for `learn`."""
 
     def learn(self, memory: Any, note: Any) -> Any:
         """Return `memory` with `note` merged in."""
@@ -31,7 +31,7 @@ class StatefulObjective(Protocol):
 
 @dataclass
 class SharedState:
-    """The state after all evaluations so far (`now`), and the state that the best evaluation was given (`best`)."""
+    """The state after all evaluations so far (`now`), and the state before the best evaluation (`best`)."""
 
     learner: StatefulObjective
     now: object
@@ -44,15 +44,15 @@ class SharedState:
             return None
         return cls(f, f.memory)
 
-    def told(self, note: object, given: object, leads: bool) -> None:
-        """Merge the note of an evaluation that was `given` a memory; `leads`: it is the best so far."""
-        if leads:
-            self.best = given
-        if note is not None:  # None: it failed
+    def tell(self, note: object, memory: object, is_best: bool) -> None:
+        """Merge the note of an evaluation with a memory, the best so far or not."""
+        if is_best:
+            self.best = memory
+        if note is not None:  # the note of a failure is None
             self.now = self.learner.learn(self.now, note)
 
     def packed(self, point: Any) -> object:
-        """Return what the evaluation of a point is sent instead of the state; None: the state itself."""
+        """Return the packed state for the evaluation of a point, None to send the whole state."""
         pack = getattr(self.learner, "pack", None)
         return None if pack is None else pack(self.now, point)
 
@@ -60,10 +60,11 @@ class SharedState:
         return {"now": self.now, "best": self.best}
 
     def load(self, state: object, path: str) -> None:
-        """Take over the state that a journal holds."""
+        """Restore the state of a journal."""
         if not isinstance(state, dict) or set(state) != {"now", "best"} or state["now"] is None:
             raise JournalError(
                 f"expected the journal {path} to hold what evaluations have learned, got none: "
                 "its objective was another; start a new journal"
             )
-        self.now, self.best = state["now"], state["best"]
+        self.now = state["now"]
+        self.best = state["best"]

@@ -1,4 +1,4 @@
-"""The budget of a run, and the costs of evaluations: one each, or with a `Fidelity` as much as their fidelity."""
+"""The budget of a run, and the costs of evaluations: 1 each, or their fidelity with a `Fidelity`."""
 
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Costs:
-    """The costs of evaluations in order, in units: those of the fidelity, or 1 each without one."""
+    """The costs of evaluations in order, in the unit of the fidelity; 1 each without one."""
 
     def __init__(self, space: SearchSpace) -> None:
         self.axis = FidelityAxis.of(space)
@@ -33,13 +33,13 @@ class Costs:
         return fidelity - before if fidelity > before else fidelity
 
     def tell(self, x: Floats, failed: bool) -> None:
-        """Take note of an evaluation that has ended."""
+        """Add an ended evaluation."""
         if self.axis is not None and not failed:
             key = configuration(self.axis, x)
             self._reached[key] = max(self._reached.get(key, 0), int(self.axis.of_rows(x[None])[0]))
 
     def take(self, seen: Observations) -> list[int]:
-        """Take all rows of a run, and return what each costs; known results cost nothing."""
+        """Add all rows of a run, and return their costs, 0 for known results."""
         costs = []
         for x, trial, kind in zip(seen.x, seen.trial.tolist(), seen.kind.tolist(), strict=True):
             costs.append(self.of(x) if trial >= 0 else 0)
@@ -48,47 +48,49 @@ class Costs:
 
 
 class Spending:
-    """The budget in units; with a fidelity, the last full evaluation that it affords confirms the best prediction."""
+    """The budget in units of cost; with a fidelity, the last affordable full evaluation is at the best prediction."""
 
     def __init__(self, space: SearchSpace, settings: RunSettings) -> None:
         self._costs = costs = Costs(space)
-        axis, unit = costs.axis, settings.budget_unit
+        axis = costs.axis
+        unit = settings.budget_unit
         if unit is not None and (axis is None or unit != axis.name):
             known = "there is no Fidelity" if axis is None else f"or the name of the Fidelity, {axis.name!r}"
             raise ValueError(f"budget_unit: expected None, {known}; got {unit!r}")
-        self._scale = costs.full if unit is None else 1  # units of one of the budget
+        self._scale = costs.full if unit is None else 1  # units of cost for 1 of the budget
         self.budget = settings.budget * self._scale
-        self._given = settings.budget
+        self._evaluations = settings.budget
         least = 0 if axis is None else 2 * costs.full // self._scale
         if settings.budget < least:
             raise ValueError(
                 f"budget: expected the cost of two full evaluations, {least}, or more, got {settings.budget}; raise it"
             )
-        self.evaluations = settings.budget * self._scale // costs.least  # of the cheapest
-        self.over = False  # whether nothing more is affordable
+        self.evaluations = settings.budget * self._scale // costs.least  # of the least fidelity
+        self.over = False  # whether no evaluation is affordable
         self._spent = 0
         self._running: dict[int, int] = {}  # trial -> its cost
 
     def load(self, seen: Observations) -> None:
-        """Take the rows of an earlier session."""
+        """Add the rows of an earlier session."""
         self._spent = sum(self._costs.take(seen))
         self.over = self._spent >= self.budget
 
     @property
     def words(self) -> str:
         """The budget in words."""
-        axis, n = self._costs.axis, self._given
+        axis = self._costs.axis
+        n = self._evaluations
         full = f"{'' if axis is None else 'full '}evaluation{'s' * (n != 1)}"
         return f"{n} {full if axis is None or self._scale > 1 else axis.name}"
 
     @property
     def spent(self) -> float | None:
-        """What has ended, in the unit of the budget; None without a fidelity."""
+        """The cost of ended evaluations, in the unit of the budget; None without a fidelity."""
         return None if self._costs.axis is None else self._spent / self._scale
 
     @property
     def room(self) -> int:
-        """What is neither spent nor running, in units."""
+        """The budget that is neither spent nor running, in units of cost."""
         return self.budget - self._spent - sum(self._running.values())
 
     def affords(self, trial: Trial) -> bool:
@@ -98,29 +100,30 @@ class Spending:
         self._running[trial.id] = self._costs.of(trial.x)
         return trial
 
-    def told(self, trial: Trial, failed: bool) -> None:
-        """Take note of a trial that has ended."""
+    def tell(self, trial: Trial, failed: bool) -> None:
+        """Add an ended trial."""
         self._spent += self._running.pop(trial.id)
         self._costs.tell(trial.x, failed)
         self.over = self.over or self._spent >= self.budget
 
     def ask(self, optimizer: "Optimizer", n: int, hurry: bool = False) -> list[Trial]:
-        """Return at most `n` new trials that leave room for a full evaluation, and then that evaluation."""
-        axis, seen = self._costs.axis, optimizer.seen
+        """Return at most `n` new trials that leave room for a full evaluation; at last, return that evaluation."""
+        axis = self._costs.axis
+        seen = optimizer.seen
         if axis is None:
             return optimizer.ask(n, self.room)
-        none_full = seen.best is None and axis.partial(seen.pending_x()).all()
-        if hurry and none_full and (first := optimizer.confirm()):
-            return first  # affordable: its cost was kept
+        has_no_full = seen.best is None and axis.partial(seen.pending_x()).all()
+        if hurry and has_no_full and (first := optimizer.confirm()):
+            return first  # affordable, since earlier trials left room for it
         trials = optimizer.ask(n)
         room = self.room - self._costs.full
-        kept = [trial for trial in trials if (room := room - self._costs.of(trial.x)) >= 0]
-        for trial in trials[len(kept) :]:
+        affordable = [trial for trial in trials if (room := room - self._costs.of(trial.x)) >= 0]
+        for trial in trials[len(affordable) :]:
             optimizer.forget(trial)
-        for last in () if kept else optimizer.confirm():
+        for last in () if affordable else optimizer.confirm():
             if self.affords(last):
-                kept = [last]
+                affordable = [last]
             else:
                 optimizer.forget(last)
-        self.over = self.over or not (kept or self._running)
-        return kept
+        self.over = self.over or not (affordable or self._running)
+        return affordable

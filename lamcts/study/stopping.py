@@ -1,4 +1,4 @@
-"""When a run stops, and how that is said."""
+"""The stop rules of a run, and their messages."""
 
 import re
 import time
@@ -19,12 +19,14 @@ from lamcts.text import visible
 if TYPE_CHECKING:
     from lamcts.optimizer.optimizer import Optimizer
 
-FIRST_LOOK, LOOKS = 20, 10  # rows at the first look for what is left to gain, and 1 / growth to the next (untuned)
-FAILURES = 5  # in the same way from the first on, at least, before a bug is thought likely (untuned)
-HURRY = 0.5  # of the seconds, after which the best prediction is evaluated if no full evaluation was (untuned)
-INVALID = "invalid point"  # a function that raises it works
-# what may differ between failures that are alike
-NUMBERS = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?(e[-+]?\d+)?")
+FIRST_LOOK = 20  # rows at the first estimate of the remaining gain
+LOOKS = 10  # the next estimate follows after 1/10 more rows: estimates cost a model each, fewer stop later
+FAILURES = (
+    5  # equal failures from the first evaluation on before the warning: fewer may be chance, more cost evaluations
+)
+HURRY = 0.5  # share of `seconds` after which a first full evaluation is made: the rest is the time for it
+INVALID = "invalid point"  # a kind of failure that a working function raises
+NUMBERS = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?(e[-+]?\d+)?")  # parts in which messages of equal failures may differ
 MESSAGES = {
     "budget": "the budget of {budget} is used up",
     "target": "the target {target} is reached",
@@ -40,20 +42,19 @@ MESSAGES = {
 
 
 class Stopping:
-    """The stop rules of a run. All but `seconds` and `give_up`, which are of one call, depend on what was seen alone:
-    a resumed run stops where it should.
-    """
+    """The stop rules of a run. All but `seconds` and `give_up`, which count one call, depend on the rows alone."""
 
     def __init__(self, settings: RunSettings, run: "Optimizer") -> None:
-        self._settings, self._run = settings, run
+        self._settings = settings
+        self._run = run
         self._target = None if settings.target is None else float(run.goals.signs[0]) * settings.target
-        self._little: dict[int, bool] = {}  # number of rows -> whether little was left to gain after them
+        self._little: dict[int, bool] = {}  # number of rows -> whether the remaining gain was below `min_gain`
         self._start = time.monotonic()
-        self._alike: set[str] | None = set()  # how evaluations have failed; None once one has not
-        self._told = 0
+        self._messages: set[str] | None = set()  # messages of failures; None after a success
+        self._n_told = 0
 
     def reason(self, seen: Observations, over: bool) -> str | None:
-        """Return why no further point is to be searched for (a key of MESSAGES), or None; `over`: the budget is."""
+        """Return the reason to stop, a key of MESSAGES, or None; `over`: whether the budget is used up."""
         if over:
             return "budget"
         if self.failing:
@@ -66,39 +67,40 @@ class Stopping:
             return "min_gain"
         return self.late()
 
-    def told(self, evaluation: Evaluation) -> None:
-        """Take note of an evaluation of this call."""
-        self._told += 1
-        if self._alike is None or evaluation.message is None or kind_of(evaluation.message) == INVALID:
-            self._alike = None
+    def tell(self, evaluation: Evaluation) -> None:
+        """Add an evaluation of this call."""
+        self._n_told += 1
+        if self._messages is None or evaluation.message is None or kind_of(evaluation.message) == INVALID:
+            self._messages = None
         else:
-            self._alike.add(NUMBERS.sub("0", evaluation.message))
+            self._messages.add(NUMBERS.sub("0", evaluation.message))
 
     @property
     def failing(self) -> bool:
-        """Whether the first evaluations of this call have all failed, alike but for numbers: no more are to come."""
+        """Whether the first `give_up` evaluations of this call have all failed with equal messages but for numbers."""
         most = self._settings.give_up
-        return most is not None and self._told >= most and self._alike is not None and len(self._alike) == 1
+        return most is not None and self._n_told >= most and self._messages is not None and len(self._messages) == 1
 
     def _reached(self, seen: Observations) -> bool:
         best = seen.best
         return best is not None and bool(seen.feasible[best]) and seen.f[best, 0] <= self._target
 
     def _little_left(self, n: int) -> bool:
-        """Return whether less than `min_gain` was left to gain after `n` rows."""
+        """Return whether the remaining gain after `n` rows was below `min_gain`."""
         if n not in self._little:
-            run, least = self._run, self._settings.min_gain
+            run = self._run
+            least = self._settings.min_gain
             gain = remaining_gain_after(run.space, run.goals, run.seen, n, run.seed)
             self._little[n] = gain is not None and gain.upper < (gain.noise if least == NOISE else float(least or 0))
         return self._little[n]
 
     def late(self) -> str | None:
-        """Return "seconds" if the time is over."""
+        """Return "seconds" after the end of the time, else None."""
         return "seconds" if self._over(1.0) else None
 
     @property
     def hurry(self) -> bool:
-        """Whether a run with a fidelity needs a full evaluation by now."""
+        """Whether a run with a fidelity should make its first full evaluation."""
         return self._over(HURRY)
 
     def _over(self, share: float) -> bool:
@@ -106,28 +108,31 @@ class Stopping:
         return limit is not None and time.monotonic() - self._start >= share * limit
 
     def _fruitless(self, seen: Observations) -> float:
-        """Return the cost, in full evaluations, since the last row that was better: the best, or one of the front."""
+        """Return the cost, in full evaluations, since the last improvement of the best row or the front."""
         last = seen.best
         if seen.f.shape[1] > 1 and len(front := seen.front):
-            _, first = np.unique(seen.f[front], axis=0, return_index=True)  # of equals the first was the gain
+            _, first = np.unique(
+                seen.f[front], axis=0, return_index=True
+            )  # the first of equal rows was the improvement
             last = int(front[first].max())
         since = 0 if last is None else last + 1
         costs = Costs(self._run.space)
         if costs.axis is not None:
             return sum(costs.take(seen)[since:]) / costs.full if since else 0
-        return int(np.count_nonzero(seen.trial[since:] >= 0))  # known results are no evaluations
+        return int(np.count_nonzero(seen.trial[since:] >= 0))  # without known results
 
 
 def warn_if_nothing_works(run: "Optimizer") -> None:
-    """Warn once, after the first evaluations, if every one has failed in the same way: a bug is likely."""
-    failures, n = run.failures, len(run.seen)
+    """Warn once, after the first evaluations, if all of them failed with the same message, likely a mistake."""
+    failures = run.failures
+    n = len(run.seen)
     if n == max(run.n_init, FAILURES) == len(failures) and len(set(failures.values())) == 1:
         text = f"the first {n} evaluations all failed with: {visible(failures[0])}; the run goes on"
         warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 def looks(n: int) -> Iterator[int]:
-    """Yield the numbers of rows up to `n` after which a run looks at what is left to gain, resumed or not."""
+    """Yield the numbers of rows up to `n` after which a run estimates the remaining gain."""
     at = FIRST_LOOK
     while at <= n:
         yield at

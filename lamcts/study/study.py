@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from lamcts.optimizer.optimizer import Optimizer
 
 T = TypeVar("T")
-SUFFIX = ".folders"  # after the name of the journal
-FOUND = ("target", "patience", "min_gain")  # reasons that end a search before its budget
+SUFFIX = ".folders"  # of the folders next to the journal
+FOUND = ("target", "patience", "min_gain")  # reasons to end a search before its budget
 
 
 class Study:
@@ -65,18 +65,20 @@ class Study:
         self.spending = Spending(self.problem.space, self.settings)
         self.folders = TrialFolders(self.problem.space, self.settings.journal)
         known = known_results(self.settings.known, self.problem)
-        self.known = [] if self.settings.related else [one for source in known for one in source]
-        self.related = [[one for one in task if not one.pruned] for task in known] if self.settings.related else []
-        self.reason: str | None = None  # why it stopped: a key of MESSAGES
-        self.memory: SharedState | None = None  # what evaluations have learned, where the objective is a learner
-        self._done = 0  # evaluations of new points
+        self.known = [] if self.settings.related else [result for source in known for result in source]
+        self.related = (
+            [[result for result in task if not result.pruned] for task in known] if self.settings.related else []
+        )
+        self.reason: str | None = None  # key of MESSAGES
+        self.memory: SharedState | None = None  # of a `StatefulObjective`
+        self._done = 0  # number of evaluations
         self._asks = 0
         self._exhausted = ""
-        self._queue: deque[Trial] = deque()  # asked for, not started
+        self._queue: deque[Trial] = deque()  # trials before their start
         self._progress: progress.Bar | progress.Lines | progress.Widget | None = None
 
     def solve(self) -> Result:
-        """Do all evaluations; Ctrl-C ends them."""
+        """Run all evaluations until the end or Ctrl-C, and return the result."""
         evaluations = self.evaluations()
         try:
             for _ in evaluations:
@@ -100,7 +102,7 @@ class Study:
     # The loop -------------------------------------------------------------------------------------------------------
 
     def _search(self, pool: Pool) -> Generator[Evaluation, None, None]:
-        """Evaluate points until there is a reason to stop; those under way are then waited for."""
+        """Evaluate points until there is a reason to stop, and then wait for running evaluations."""
         seen = self.optimizer.seen
         self.reason = self._stopping.reason(seen, self.spending.over)
 
@@ -108,7 +110,7 @@ class Study:
             trial = self._next(pool) if self.reason is None or self._confirms else None
             return None if trial is None else self._job(trial)
 
-        def told(job: Job, outcome: Outcome) -> Evaluation:
+        def tell(job: Job, outcome: Outcome) -> Evaluation:
             evaluation = self._tell(job, outcome)
             stopped = self._show(evaluation)
             if self._confirms:
@@ -117,27 +119,29 @@ class Study:
                 self.reason = self.reason or self._stopping.reason(seen, self.spending.over) or stopped
             return evaluation
 
-        yield from evaluated_jobs(pool, job, told)
+        yield from evaluated_jobs(pool, job, tell)
         self.reason = self.reason or ("budget" if self.spending.over else "exhausted")
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
 
     def _begin(self, stack: ExitStack) -> Pool:
-        """Make the optimizer, go on from the journal if there is one, and make ready to evaluate."""
+        """Create or resume the optimizer, add known results, and return the pool of workers."""
         settings = self.settings
         start = begin(self.problem, settings, stack, self.spending.evaluations, self.related)
-        self.optimizer, self._journal = start.optimizer, start.journal
-        self._asks, self.memory = start.asks, start.memory
+        self.optimizer = start.optimizer
+        self._journal = start.journal
+        self._asks = start.asks
+        self.memory = start.memory
         self.pruning.restore(start.curves, self.optimizer.seen)
         self.pruning.refresh(self.optimizer.seen)
         stack.callback(self.pruning.close)
         stack.callback(self.folders.close)
         new = untold(self.known, self.optimizer)
-        told = add(new, self.optimizer)
-        if told:
+        n_added = add(new, self.optimizer)
+        if n_added:
             self._record(self.pruning.known(new, self.optimizer.seen))
             self.pruning.refresh(self.optimizer.seen)
-        self._queue.extend(self.optimizer.pending)  # of an earlier session: the first to be evaluated
+        self._queue.extend(self.optimizer.pending)  # pending trials of an earlier session are evaluated first
         self._done = int(np.count_nonzero(self.optimizer.seen.trial >= 0))
         self.spending.load(self.optimizer.seen)
         self.folders.load(self.optimizer.seen)
@@ -145,7 +149,7 @@ class Study:
             warn_of_small_budget(self.spending.evaluations, self.optimizer)
         self._stopping = Stopping(settings, self.optimizer)
         several = len(self.problem.goals.objectives) > 1
-        progress.begun(self.problem.name, settings.budget, self._done, told, self.optimizer.seed)
+        progress.begun(self.problem.name, settings.budget, self._done, n_added, self.optimizer.seed)
         self._progress = progress.make(settings.progress, settings.budget, self.spending.spent or self._done, several)
         if self._progress is not None:
             stack.callback(self._progress.close)
@@ -154,70 +158,72 @@ class Study:
         return pool
 
     def _next(self, pool: Pool) -> Trial | None:
-        """Return the next trial to start, or None where the budget has no room or the space no point left."""
+        """Return the next trial to start, None if the budget or the space is exhausted, or a result is ready."""
         room = self.spending.room
         if self._confirms:
             self._queue = deque(trial for trial in self._queue if trial.session == CONFIRMING)
-        if room > 0 and not self._queue and not pool.ready:  # what has ended is told first: one ask for all
+        if room > 0 and not self._queue and not pool.ready:  # ready results are told first
             self._queue.extend(self._ask(min(max(self.settings.batch, pool.free), room)))
         affordable = self._queue and self.spending.affords(self._queue[0])
         return self.spending.start(self._queue.popleft()) if affordable else None
 
     def _ask(self, n: int) -> list[Trial]:
-        """Return new trials, recorded before they are evaluated; none once a finite space is exhausted."""
+        """Return new trials, which are recorded first; none after a finite space is exhausted."""
         if self._exhausted:
             return []
         try:
             trials = (
-                self._confirmed(n) if self._confirms else self.spending.ask(self.optimizer, n, self._stopping.hurry)
+                self._confirming_trials(n)
+                if self._confirms
+                else self.spending.ask(self.optimizer, n, self._stopping.hurry)
             )
         except Exhausted as error:
             self._exhausted = str(error)
             return []
-        self._asks += bool(trials)  # none may be affordable
+        self._asks += bool(trials)  # the budget may afford none
         self._record()
         return trials
 
     @property
     def _confirms(self) -> bool:
-        """Whether the search has reached its end, and noisy values leave open what is best."""
+        """Whether the search has ended before its budget, and re-evaluations follow under noise."""
         return bool(self.optimizer.noisy) and self.reason in FOUND
 
-    def _confirmed(self, n: int) -> list[Trial]:
-        """Return at most `n` trials at known points, of those that the budget keeps for them."""
+    def _confirming_trials(self, n: int) -> list[Trial]:
+        """Return at most `n` re-evaluations, within their share of the budget."""
         run = self.optimizer
         done = int(run.confirmed.sum()) + sum(trial.session == CONFIRMING for trial in run.pending)
         most = reserve(self.settings.budget, run.noisy) - done
         return run.confirm(min(n, most)) if most > 0 else []
 
     def _tell(self, job: Job, outcome: Outcome) -> Evaluation:
-        """Hand a result to the optimizer, and record it."""
+        """Tell the optimizer a result, and record it."""
         trial: Trial = job.what
-        held = None if outcome.held is None else [outcome.held]
-        self.pruning.check(trial.id)  # no failure of the trial, which stays pending
+        constraints = None if outcome.constraints is None else [outcome.constraints]
+        self.pruning.check(trial.id)  # after a failure of the pruner, the trial stays pending
         pruned = self.pruning.ended(trial.id, outcome)
-        words = {"seconds": [outcome.seconds], "constraints": held, "metrics": [outcome.metrics]}
+        details = {"seconds": [outcome.seconds], "constraints": constraints, "metrics": [outcome.metrics]}
         try:
-            told = pruned or with_missing_names(outcome.told, outcome.held, self.optimizer.goals)
-            self.optimizer.tell([trial], [told], **words)
+            value = pruned or with_missing_names(outcome.value_or_error, outcome.constraints, self.optimizer.goals)
+            self.optimizer.tell([trial], [value], **details)
         except ValueError as malformed:
-            if not self._done:  # likely a mistake in the function, which is best mended now
+            if not self._done:  # a malformed first value is likely a mistake in the function
                 raise
-            self.optimizer.tell([trial], [malformed], **words)
+            self.optimizer.tell([trial], [malformed], **details)
         self._done += 1
         row = len(self.optimizer.seen) - 1
-        self.spending.told(trial, self.optimizer.seen.kind[row] == FAILED)
+        self.spending.tell(trial, self.optimizer.seen.kind[row] == FAILED)
         if self.memory is not None:
-            self.memory.told(outcome.note, job.memory, leads=self.optimizer.seen.best == row)
-        self._record(self.pruning.told(trial.id, self.optimizer.seen))
+            self.memory.tell(outcome.note, job.memory, is_best=self.optimizer.seen.best == row)
+        self._record(self.pruning.tell(trial.id, self.optimizer.seen))
         self.pruning.refresh(self.optimizer.seen)
         evaluation = evaluated(RunState.of(self.optimizer), row, trial.point, self._done, self.spending.spent)
-        self._stopping.told(evaluation)
-        self.pruning.check()  # another trial may take hours
+        self._stopping.tell(evaluation)
+        self.pruning.check()  # raises for other trials, too, whose evaluations may take hours
         return evaluation
 
     def _job(self, trial: Trial) -> Job:
-        """Return an evaluation that starts now, with what others have learned."""
+        """Return the job of a trial that starts now."""
         reporter = self.pruning.reporter(trial, self.folders.of(trial))
         if self.memory is None:
             return Job(trial, trial.point, trial.seed, None, reporter)
@@ -229,7 +235,7 @@ class Study:
             self._journal.write(self.optimizer.delta(self._journal.mark), memory, reports)
 
     def _show(self, evaluation: Evaluation) -> str | None:
-        """Show an evaluation to whoever watches; return a reason to stop if the callback asks to."""
+        """Show an evaluation as progress and to the callback; return a reason to stop if the callback asks to."""
         progress.evaluated(evaluation)
         if self._progress is not None:
             self._progress.update(evaluation)
@@ -240,59 +246,60 @@ class Study:
         try:
             with interrupts.raised():
                 return "callback" if self.settings.callback(self.result()) else None
-        except StopIteration:  # scipy's way to say so
+        except StopIteration:  # as in SciPy
             return "callback"
 
     def result(self) -> Result:
-        """Return what was found so far."""
-        status, settings = self.reason or "running", self.settings
+        """Return the result so far."""
+        status = self.reason or "running"
+        settings = self.settings
         words = {name: getattr(settings, name) for name in ("target", "patience", "give_up", "min_gain")}
         words["budget"] = self.spending.words
         message = MESSAGES[status].format(**words, seconds=settings.seconds, exhausted=self._exhausted)
         result = summarise(RunState.of(self.optimizer), self._asks, status, message, self.pruning.losses)
         if self.optimizer.noisy or self.problem.declared.noisy:
             result["noisy"] = True
-        if self.memory is not None:  # candidates were re-evaluated by what is known now
+        if self.memory is not None:  # candidates were re-evaluated with the latest state
             result["memory"] = self.memory.now if "candidates" in result else self.memory.best
         return result
 
 
 def evaluated_jobs(
-    pool: Pool, job: Callable[[], Job | None], told: Callable[[Job, Outcome], T]
+    pool: Pool, job: Callable[[], Job | None], tell: Callable[[Job, Outcome], T]
 ) -> Generator[T, None, None]:
-    """Yield what `told` makes of each job that ends, until there is none, and `job` returns no further one."""
+    """Yield the result of `tell` for each ended job, until none is running and `job` returns None."""
     while True:
         interrupts.check()
-        while pool.free and (one := job()) is not None:
-            interrupts.check()  # before it starts
-            pool.start(one)
+        while pool.free and (next_job := job()) is not None:
+            interrupts.check()
+            pool.start(next_job)
         if not pool.running:
             return
         if (ended := pool.wait()) is not None:
-            evaluation = told(*ended)
+            evaluation = tell(*ended)
             with interrupts.passed_on():
                 yield evaluation
 
 
 class TrialFolders:
-    """The folders: next to the journal, which keeps them, or else temporary ones that `close` removes."""
+    """The folders of trials: next to the journal, or temporary without one."""
 
     def __init__(self, space: SearchSpace, journal: str | os.PathLike[str] | None) -> None:
         self._axis = FidelityAxis.of(space)
-        own = Path(tempfile.gettempdir()) / f"lamcts-{uuid.uuid4().hex}"
-        self.root = own if journal is None else Path(os.path.abspath(journal) + SUFFIX)
+        temporary = Path(tempfile.gettempdir()) / f"lamcts-{uuid.uuid4().hex}"
+        self.root = temporary if journal is None else Path(os.path.abspath(journal) + SUFFIX)
         self._temporary = journal is None
         self._first: dict[Hashable, int] = {}  # configuration -> its first trial
 
     def load(self, seen: Observations) -> None:
-        """Take the trials of an earlier session, told and pending."""
-        told = [(number, x) for number, x in zip(seen.trial.tolist(), seen.x, strict=True) if number >= 0]
-        for number, x in sorted([*told, *seen.pending.items()], key=lambda pair: pair[0]):
+        """Add the trials of an earlier session, told and pending."""
+        evaluated_trials = [(number, x) for number, x in zip(seen.trial.tolist(), seen.x, strict=True) if number >= 0]
+        for number, x in sorted([*evaluated_trials, *seen.pending.items()], key=lambda pair: pair[0]):
             self._first.setdefault(configuration(self._axis, x), number)
 
     def of(self, trial: Trial) -> Path:
-        """Return the folder of a trial's configuration, or its own if it is evaluated again; it need not exist yet."""
-        if self._axis is None and trial.session == CONFIRMING:  # no continuation
+        """Return the folder of a trial's configuration, or a folder of its own for a re-evaluation."""
+        if self._axis is None and trial.session == CONFIRMING:
             return self.root / str(trial.id)
         return self.root / str(self._first.setdefault(configuration(self._axis, trial.x), trial.id))
 

@@ -1,4 +1,4 @@
-"""Time-outs of evaluations: in a process of its own, which is ended, or here, by a signal."""
+"""Time-outs of evaluations: a worker process is terminated; in this process, a signal interrupts the evaluation."""
 
 import os
 import signal
@@ -12,11 +12,11 @@ from typing import Any
 
 from lamcts.study.evaluation import Outcome, evaluate, said
 
-GRACE_SECONDS = 3.0  # from SIGTERM to SIGKILL: a program gets 2 s of its own, and its worker has to notice (untuned)
+GRACE_SECONDS = 3.0  # from SIGTERM to SIGKILL: 2 s for a program of the evaluation to exit, and 1 s for its worker
 
 
 def ended_late(running: "Future[Outcome]", pid: "Future[int]", seconds: float) -> "Future[Outcome]":
-    """Return the future of an evaluation whose process is ended after `seconds`, which count from its readiness."""
+    """Return the future of an evaluation whose process is terminated `seconds` after it is ready."""
     outer: Future[Outcome] = Future()
     outer.set_running_or_notify_cancel()
     hard = getattr(signal, "SIGKILL", signal.SIGTERM)
@@ -56,8 +56,8 @@ def _end(running: "Future[Outcome]", pid: "Future[int]", how: int) -> None:
 
 
 def punctual(outcome: Outcome, seconds: float) -> Outcome:
-    """Return an outcome, or that of a time-out where the evaluation took longer, though it may have come to a value."""
-    if not outcome.seconds > seconds:  # nan where the time is unknown
+    """Return an outcome, or a time-out if the evaluation took longer than `seconds`."""
+    if not outcome.seconds > seconds:  # nan for an unknown duration
         return outcome
     late = _timed_out(seconds)
     return late._replace(seconds=outcome.seconds, reports=outcome.reports, metrics=outcome.metrics)
@@ -68,11 +68,11 @@ def _timed_out(seconds: float) -> Outcome:
 
 
 class _TimeUp(BaseException):
-    """No Exception, since functions catch those."""
+    """Interrupts an evaluation; not an Exception, which functions catch."""
 
 
 def interrupted_late(call: Callable[..., Outcome], seconds: float, *arguments: Any) -> Outcome:
-    """Evaluate in this process, in the main thread, and interrupt what takes longer than some seconds."""
+    """Evaluate in the main thread of this process, and interrupt an evaluation after `seconds`."""
     try:
         with _alarm(seconds):
             return punctual(call(*arguments), seconds)
@@ -83,18 +83,18 @@ def interrupted_late(call: Callable[..., Outcome], seconds: float, *arguments: A
 
 @contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
-    """Interrupt an evaluation after some seconds, and again after each grace: it may have caught the first, or all."""
+    """Interrupt an evaluation after `seconds`, and again after each grace period, since it may catch the exception."""
 
     def ring(number: int, frame: FrameType | None) -> None:
         while frame is not None and frame.f_code is not evaluate.__code__:
             frame = frame.f_back
-        if frame is not None:  # inside an evaluation, or what it called
+        if frame is not None:  # inside an evaluation
             raise _TimeUp
 
     before = signal.signal(signal.SIGALRM, ring)
     timer = signal.setitimer(signal.ITIMER_REAL, seconds, GRACE_SECONDS)
     try:
         yield
-    finally:  # not interrupted, since it is no part of the evaluation
+    finally:  # outside of an evaluation, so not interrupted
         signal.setitimer(signal.ITIMER_REAL, *timer)
         signal.signal(signal.SIGALRM, before)

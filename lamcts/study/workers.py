@@ -1,4 +1,4 @@
-"""Who evaluates: this process, threads, processes of our own, the user's executor; or one call for many points."""
+"""The pool of a run: this process, threads, worker processes, the user's executor, or one call for many points."""
 
 import os
 import signal
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 
     from lamcts.study.options import RunSettings
 
-ALL = -1  # workers: one a core
+ALL = -1  # `workers`: one per core
 THREADS = "threads"
 
 
 def check_workers(workers: object, executor: object) -> None:
-    """Raise ValueError where `workers` is none of a number, -1 and "threads", or where an executor cannot evaluate."""
+    """Raise ValueError for invalid `workers`, or an executor that cannot evaluate."""
     _check_executor(executor)
     if workers is None or (isinstance(workers, str) and workers == THREADS):
         return
-    whole = isinstance(workers, (int, np.integer)) and not isinstance(workers, bool)
-    if not (whole and (workers == ALL or workers >= 1)):  # type: ignore[operator]
+    is_whole = isinstance(workers, (int, np.integer)) and not isinstance(workers, bool)
+    if not (is_whole and (workers == ALL or workers >= 1)):  # type: ignore[operator]
         raise ValueError(
             f"workers: expected a whole number of at least 1, -1 (one a core), 'threads' or None, got {brief(workers)}"
         )
 
 
 def check_timeout(timeout: object, workers: object) -> None:
-    """Raise ValueError where `timeout` is no number of seconds, or cannot be enforced."""
+    """Raise ValueError for a `timeout` that is not a number of seconds, or cannot be enforced."""
     if timeout is None:
         return
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout < float("inf"):
@@ -52,8 +52,10 @@ def check_timeout(timeout: object, workers: object) -> None:
 
 
 def pool_of(f: Call, settings: "RunSettings") -> Pool:
-    """Return what evaluates a function, as the settings of a run have it."""
-    n, devices, timeout = settings.workers, devices_of(settings.devices), settings.timeout
+    """Return the pool that evaluates a function with the settings of a run."""
+    n = settings.workers
+    devices = devices_of(settings.devices)
+    timeout = settings.timeout
     if n is None and devices is not None:
         n = len(devices)
     if n == ALL or isinstance(n, str):
@@ -67,7 +69,8 @@ def pool_of(f: Call, settings: "RunSettings") -> Pool:
         from lamcts.study.cluster import DaskExecutor
 
         dask = DaskExecutor(f, client, getattr(settings.executor, "_kwargs", None))
-        call, slots = dask.call, [Slot(dask, dask.size if limit is None else lambda: limit)]
+        call = dask.call
+        slots = [Slot(dask, dask.size if limit is None else lambda: limit)]
     elif settings.executor is not None or settings.workers == THREADS:
         executor = Renewed.of(settings.executor or partial(ThreadPoolExecutor, n))
         size = limit or executor.workers
@@ -75,9 +78,12 @@ def pool_of(f: Call, settings: "RunSettings") -> Pool:
     elif n is not None and (n > 1 or timeout is not None or devices is not None):
         from lamcts.study.processes import WorkerProcess, evaluate_installed, picklable
 
-        call, sent = evaluate_installed, picklable(f, f"workers={min(n, settings.budget)}")
-        there = [{} if devices is None else {VISIBLE: devices[i]} for i in range(min(n, settings.budget))]
-        processes = [WorkerProcess(sent, own, timeout, checks=not i) for i, own in enumerate(there)]
+        call = evaluate_installed
+        sent = picklable(f, f"workers={min(n, settings.budget)}")
+        variables = [{} if devices is None else {VISIBLE: devices[i]} for i in range(min(n, settings.budget))]
+        processes = [
+            WorkerProcess(sent, worker_variables, timeout, checks=not i) for i, worker_variables in enumerate(variables)
+        ]
         slots = [Slot(process, lambda: 1, i) for i, process in enumerate(processes)]
     else:
         slots = [Slot(InProcess(), lambda: 1)]
@@ -86,14 +92,14 @@ def pool_of(f: Call, settings: "RunSettings") -> Pool:
 
 
 def client_of(executor: object) -> "Client | None":
-    """Return the Dask client that `executor` is, or stands for (`client.get_executor()`), None for any other."""
-    dask = sys.modules.get("distributed")  # who has a client has loaded it
+    """Return the Dask client of an executor, which may be the client or `client.get_executor()`; None for another."""
+    dask = sys.modules.get("distributed")  # loaded, if there is a client
     client = getattr(executor, "_client", executor)
     return client if dask is not None and isinstance(client, dask.Client) else None
 
 
 def _check_executor(executor: object) -> None:
-    """Raise ValueError where nothing can be evaluated there."""
+    """Raise ValueError for an executor that cannot evaluate."""
     if executor is None:
         return
     expected = "executor: expected a concurrent.futures executor, a Dask client, or a function that makes an executor"
@@ -109,7 +115,7 @@ def _check_executor(executor: object) -> None:
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -90,17 +90,17 @@ def fill(region: Region, n: int, rng: np.random.Generator, seen: Observations, h
         return Fill(inside[rng.permutation(len(inside))[:n]], "listed", len(inside) / max(len(remaining), 1))
     catch = _Catch(region, n, seen)
     if how in ("auto", "rejection"):
-        _reject(catch, rng, patient=how == "rejection")
+        _reject(catch, rng, is_patient=how == "rejection")
         if catch.is_full or how == "rejection" or not region.steps:
             return catch.result("rejection" if region.steps else "sobol")
     rows = seen.x[region.rows]
     rows = rows[region.contains(rows)]
     if how == "polytope" or (how == "auto" and all(split.halfspace() is not None for split, _ in region.steps)):
-        _repeat(catch, lambda m: inside_flat(region, rows, m, rng), checked=False)
+        _repeat(catch, lambda m: inside_flat(region, rows, m, rng), is_checked=False)
         if len(catch.x) or how == "polytope":
             return catch.result("polytope")
     starts = rows if len(rows) else _search(region, rng)
-    _repeat(catch, lambda m: (boxes if how == "boxes" else slice_sample)(region, starts, m, rng), checked=True)
+    _repeat(catch, lambda m: (boxes if how == "boxes" else slice_sample)(region, starts, m, rng), is_checked=True)
     return catch.result("boxes" if how == "boxes" else "walk")
 
 
@@ -224,5 +224,5 @@ def _repeat(catch: _Catch, draw: Callable[[int], tuple[Floats, int]], is_checked
 def _search(region: Region, rng: np.random.Generator) -> Floats:
     """Return a point inside by long rejection, [1, d]; [0, d] if none is found."""
     search = _Catch(region, 1, Observations(region.space.dim, repeat=True))
-    _reject(search, rng, patient=True)
+    _reject(search, rng, is_patient=True)
     return search.x

@@ -36,7 +36,7 @@ def slice_sample(region: Region, starts: Floats, c: int, rng: np.random.Generato
     turn = 0
     max_looks = min(LOOKS_PER_POINT * c, max(MAX_LOOK_NUMBERS / x.shape[1], c))
     while n_looks < max_looks:
-        n_looks += _move(region, x, rng, whole=turn % 2 == 0)
+        n_looks += _move(region, x, rng, is_full=turn % 2 == 0)
         turn += 1
     return x, n_looks
 

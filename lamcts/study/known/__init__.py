@@ -1,4 +1,4 @@
-"""Results that a user has already: added before the first point is asked for, each once, and not counted.
+"""Known results of a user, which are added once before the first ask and do not count towards the budget.
 
     minimize(f, space, budget=50, known=[({"lr": 0.1}, 0.32), study, "trials.csv", "run.db"])
 
@@ -45,114 +45,119 @@ PriorResults = Any  # str | path | Result | DataFrame | study of Optuna | pairs,
 Key = tuple[bytes, tuple[float | None, ...]]
 
 
-def known_results(given: PriorResults, problem: "RunProblem | Optimizer") -> list[list[PriorObservation]]:
-    """Return the known results of each source, checked; ValueError names the one that does not fit, and the reason."""
-    found = []
-    for source in [] if given is None else sources_of(given, bare(problem.space)):
+def known_results(known: PriorResults, problem: "RunProblem | Optimizer") -> list[list[PriorObservation]]:
+    """Return the checked known results of each source; ValueError names an invalid result and the reason."""
+    by_source = []
+    for source in [] if known is None else sources_of(known, bare(problem.space)):
         results = _read(source, problem)
         others: list[str] = []
-        checked = [one for one in (_checked(each, problem, others) for each in results) if one is not None]
+        checked = [result for result in (_checked(item, problem, others) for item in results) if result is not None]
         if others:
             text = f"known: {len(others)} of {len(results)} results have other values than fix= and are left out"
             warnings.warn(f"{text}, the first {others[0]}", RuntimeWarning, stacklevel=5)
-        found.append(checked)
-    return found
+        by_source.append(checked)
+    return by_source
 
 
-def _read(given: PriorResults, problem: "RunProblem | Optimizer") -> list[PriorObservation]:
-    names = [name for each in getattr(problem, "functions", ()) for name in each.names if name is not None]
-    if (table := table_of(given, problem.space, problem.goals)) is None:
-        return _pairs(given)
-    found = observations_of(table, problem.space, problem.goals, names)
+def _read(source: PriorResults, problem: "RunProblem | Optimizer") -> list[PriorObservation]:
+    names = [name for function in getattr(problem, "functions", ()) for name in function.names if name is not None]
+    if (table := table_of(source, problem.space, problem.goals)) is None:
+        return _pairs(source)
+    observations = observations_of(table, problem.space, problem.goals, names)
     if short := sum(row.pruned and not row.curve for row in table.rows):
         text = f"known: {short} of {len(table.rows)} rows of {table.where} were pruned and have no intermediate values"
         cure = "they are left out; pass the study or the journal, which may have them"
         warnings.warn(f"{text}: {cure}", RuntimeWarning, stacklevel=6)
-    if not found:
+    if not observations:
         text = f"known: {table.where} has no evaluation: {len(table.rows)} rows were read"
         warnings.warn(text, RuntimeWarning, stacklevel=6)
-    return found
+    return observations
 
 
-def _pairs(given: PriorResults) -> list[PriorObservation]:
+def _pairs(pairs: PriorResults) -> list[PriorObservation]:
     expected = "known: expected pairs of a point and its value, a CSV file, a journal, a Result, a DataFrame or a study"
-    if not isinstance(given, Iterable) or isinstance(given, (Mapping, bytes)):
-        raise ValueError(f"{expected}, got {brief(given)}")
-    found = []
-    for i, item in enumerate(given):
+    if not isinstance(pairs, Iterable) or isinstance(pairs, (Mapping, bytes)):
+        raise ValueError(f"{expected}, got {brief(pairs)}")
+    observations = []
+    for i, item in enumerate(pairs):
         if not isinstance(item, (tuple, list)) or len(item) not in (2, 3):
             raise ValueError(f"{expected}; number {i} is {brief(item)}")
-        point, value, *rest = item
-        constraints = rest[0] if rest else None
-        found.append(PriorObservation(point, value, constraints, f"number {i}"))
-    return found
+        point, value, *constraints_if_any = item
+        constraints = constraints_if_any[0] if constraints_if_any else None
+        observations.append(PriorObservation(point, value, constraints, f"number {i}"))
+    return observations
 
 
-def _measured(one: PriorObservation, problem: "RunProblem | Optimizer") -> PriorObservation:
+def _measured(observation: PriorObservation, problem: "RunProblem | Optimizer") -> PriorObservation:
     """Fill in missing constraint values of a result by calling constraint functions."""
-    if not (functions := getattr(problem, "functions", ())) or not isinstance(one.constraints, (Mapping, type(None))):
-        return one
-    told = {*(one.constraints or ()), *(one.value if isinstance(one.value, Mapping) else ())}
-    found: dict[str, float] = {}
+    functions = getattr(problem, "functions", ())
+    constraints = observation.constraints
+    value = observation.value
+    if not functions or not isinstance(constraints, (Mapping, type(None))):
+        return observation
+    known_names = {*(constraints or ()), *(value if isinstance(value, Mapping) else ())}
+    measured: dict[str, float] = {}
     for measure in functions:
-        if any(name is not None and name not in told for name in measure.names):
+        if any(name is not None and name not in known_names for name in measure.names):
             try:
-                found |= measure(one.point)
+                measured |= measure(observation.point)
             except Exception as error:
                 raise ValueError(
-                    f"known: {one.where}: a constraint raised {type(error).__name__} there ({safe_text(error)}); "
-                    "tell its numbers by name beside the value, or leave the point out"
+                    f"known: {observation.where}: a constraint raised {type(error).__name__} there "
+                    f"({safe_text(error)}); tell its numbers by name beside the value, or leave the point out"
                 ) from error
-    return one._replace(constraints=found | dict(one.constraints or {}))
+    return observation._replace(constraints=measured | dict(constraints or {}))
 
 
-def _checked(one: PriorObservation, problem: "RunProblem | Optimizer", others: list[str]) -> PriorObservation | None:
-    """Return a result with all constraint values; None, and a line of `others`, where fixed parameters differ."""
+def _checked(
+    observation: PriorObservation, problem: "RunProblem | Optimizer", refused: list[str]
+) -> PriorObservation | None:
+    """Return a result with all constraint values; None, and a line of `refused`, where fixed parameters differ."""
     try:
-        problem.space.encode(one.point)
+        problem.space.encode(observation.point)
     except OtherValue as error:
-        others.append(f"{one.where}: {error}")
+        refused.append(f"{observation.where}: {error}")
         return None
     except ValueError as error:
-        raise ValueError(f"known: {one.where}: {error}") from None
-    one = _measured(one, problem)
+        raise ValueError(f"known: {observation.where}: {error}") from None
+    observation = _measured(observation, problem)
     try:
-        outcomes_of([one.value], [one.constraints], problem.goals)
+        outcomes_of([observation.value], [observation.constraints], problem.goals)
     except ValueError as error:
-        raise ValueError(f"known: {one.where}: {error}") from None
-    return one
+        raise ValueError(f"known: {observation.where}: {error}") from None
+    return observation
 
 
 def tell(known: list[PriorObservation], opt: "Optimizer") -> int:
-    """Tell an optimizer those results that it has not seen, all at once, and return how many they are."""
+    """Tell an optimizer all results that it lacks, and return their number."""
     return add(untold(known, opt), opt)
 
 
 def add(new: list[PriorObservation], opt: "Optimizer") -> int:
-    """Tell an optimizer these results, all at once, and return how many they are."""
+    """Tell an optimizer results, and return their number."""
     if new:
-        points, values, held, _, metrics, _ = zip(*new, strict=True)
-        opt.tell_points(points, values, held, metrics)
+        points, values, constraints, _, metrics, _ = zip(*new, strict=True)
+        opt.tell_points(points, values, constraints, metrics)
     return len(new)
 
 
 def untold(known: list[PriorObservation], opt: "Optimizer") -> list[PriorObservation]:
-    """Return the results that are not among the rows of an optimizer; of equal ones as many as it lacks."""
+    """Return the results that an optimizer lacks; each row accounts for one of several equal results."""
     if not known or not len(opt.seen):
         return known
     rows: dict[Key, list[int]] = {}
     for row, x in enumerate(opt.seen.x):
-        # a trial's own code may differ in the last bit from that of its point, which is what users see
+        # a trial's code may differ in the last bit from that of its point, which users see
         for code in {x.tobytes(), opt.space.encode(opt.space.decode(x)).tobytes()}:
             rows.setdefault((code, _losses(opt.seen.f[row])), []).append(row)
     used: set[int] = set()
     new = []
-    for one in known:
-        f = outcomes_of([one.value], [one.constraints], opt.goals).f[0]
-        same = rows.get((opt.space.encode(one.point).tobytes(), _losses(f)), [])
+    for observation in known:
+        f = outcomes_of([observation.value], [observation.constraints], opt.goals).f[0]
+        same = rows.get((opt.space.encode(observation.point).tobytes(), _losses(f)), [])
         free = [row for row in same if row not in used]
         used.update(free[:1])
-        new += [] if free else [one]
+        new += [] if free else [observation]
     return new
 
 

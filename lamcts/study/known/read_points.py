@@ -25,7 +25,7 @@ def read_points(
     """
     try:
         return _read(Path(path), objectives, parameters)
-    except ValueError as error:  # without an advice on `known=`
+    except ValueError as error:  # without the cures for `known=`
         raise ValueError(str(error).removeprefix("known: ").partition("; known=")[0]) from None
 
 
@@ -42,7 +42,8 @@ def _read(
     members = {name: _parameter(table, name) for name in chosen if name not in objectives}
     if not members:
         raise ValueError(f"parameters: expected columns of {path.name} out of {names}, got none")
-    space, places = Space(members), dict[bytes, str]()
+    space = Space(members)
+    places = dict[bytes, str]()
     rows = observations_of(table, space, Goals.of(False, dict(objectives)))
     for row in rows:
         if (earlier := places.setdefault(space.encode(row.point).tobytes(), row.where)) != row.where:

@@ -1,4 +1,4 @@
-"""Rows of known results, read as points and values: cells by column, texts that have to be read or values."""
+"""Rows of known results, read as points and values. Cells are texts to parse, or values."""
 
 import json
 import math
@@ -29,7 +29,7 @@ Curve = Mapping[int, tuple[float, ...]]  # intermediate values by step: one of e
 
 
 class Row(NamedTuple):
-    """A row of a table: its place, its cells by column, and whether it is left out where its point is incomplete."""
+    """A row of a table: its location, its cells by column, and whether it is dropped if its point is incomplete."""
 
     where: str
     cells: Mapping[str, Any]
@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows, the place and the names of their columns, whether cells are texts, and what separates those of a file."""
+    """Rows, their location and column names, whether cells are texts, and the separator of a file."""
 
     where: str
     names: Sequence[str]
@@ -52,13 +52,13 @@ class Table(NamedTuple):
     separator: str = ","
 
     def renamed(self, new: Mapping[str, str]) -> "Table":
-        """Return the table with the columns that `new` names, by their new names."""
-        rows = [row._replace(cells={own: row.cells[name] for name, own in new.items()}) for row in self.rows]
+        """Return the table of the columns in `new`, renamed."""
+        rows = [row._replace(cells={new_name: row.cells[name] for name, new_name in new.items()}) for row in self.rows]
         return self._replace(names=[*dict.fromkeys(new.values())], rows=rows)
 
 
 class PriorObservation(NamedTuple):
-    """A result: its point, what the function returned there, what constraints bound, where it was given, metrics."""
+    """A known result: its point, value, constrained quantities, location in its source, metrics and reports."""
 
     point: Point
     value: object
@@ -75,8 +75,9 @@ class PriorObservation(NamedTuple):
 def observations_of(
     table: Table, space: SearchSpace, goals: Goals, measured: Sequence[str] = ()
 ) -> list[PriorObservation]:
-    """Return rows as points and values, without pruned ones that lack a curve; ValueError names place and column."""
-    reader, found = _Reader(table, space, goals, measured), []
+    """Return rows as points and values, without pruned rows that lack reports; ValueError names row and column."""
+    reader = _Reader(table, space, goals, measured)
+    observations = []
     for row in reader.rows:
         if row.pruned and not row.curve:
             continue
@@ -88,9 +89,9 @@ def observations_of(
             if row.optional:
                 continue
             raise
-        one = PriorObservation(point, *reader.values(row, point), row.where, reader.metrics(row), row.curve)
-        found.append(one._replace(value=Pruned()) if row.pruned else one)
-    return found
+        observation = PriorObservation(point, *reader.values(row, point), row.where, reader.metrics(row), row.curve)
+        observations.append(observation._replace(value=Pruned()) if row.pruned else observation)
+    return observations
 
 
 def points_of(table: Table, space: SearchSpace, goals: Goals) -> list[Point]:
@@ -110,25 +111,31 @@ class _Reader:
     """Reads the rows of one table."""
 
     def __init__(self, table: Table, space: SearchSpace, goals: Goals, measured: Sequence[str] | None) -> None:
-        inside, own = members_of(space), Names.of(space, goals)
-        flat = [column for name in inside for column in own.flat(name)]
-        known = {name for part in own[:4] for pair in part.items() for name in pair} | {*flat, SEM, *OWN}
+        members = members_of(space)
+        names = Names.of(space, goals)
+        flat = [column for name in members for column in names.flat(name)]
+        known = {name for part in names[:4] for pair in part.items() for name in pair} | {*flat, SEM, *OWN}
         table = _trimmed(table, known)
-        there = {*table.names}
+        present = {*table.names}
         self._columns, self._goal, self._quantity = (
-            {name: column if column in there else name for name, column in part.items()} for part in own[:3]
+            {name: column if column in present else name for name, column in part.items()} for part in names[:3]
         )
-        mixed = [name for name in own.parts if own.points[name] not in there and {*own.flat(name)} <= there]
-        self._parts = {name: dict(zip(own.parts[name], own.flat(name), strict=True)) for name in mixed}
-        self._columns |= {name: own.points[name] for name in mixed}
+        mixtures = [
+            name for name in names.parts if names.points[name] not in present and {*names.flat(name)} <= present
+        ]
+        self._parts = {name: dict(zip(names.parts[name], names.flat(name), strict=True)) for name in mixtures}
+        self._columns |= {name: names.points[name] for name in mixtures}
         used = {*self._columns.values(), *self._goal.values()}
         self._quantity = {name: column for name, column in self._quantity.items() if column not in {*used, *OWN}}
         used |= {*goals.quantities, *self._quantity.values()}
-        self._sems = {name: sem for name, sem in own.sems.items() if sem not in used}
+        self._sems = {name: sem for name, sem in names.sems.items() if sem not in used}
         bounds = {name: bound for name in table.names if name not in known and (bound := _bound(name))}
         self._bounds = {name: bound for name, bound in bounds.items() if bound.name in goals.quantities}
-        self._used, self._given = used | known | {*self._bounds}, own.derived
-        self._inside, self._goals, self._text = inside, goals, table.text
+        self._used = used | known | {*self._bounds}
+        self._derived = names.derived
+        self._members = members
+        self._goals = goals
+        self._text = table.text
         self._named = isinstance(sample_of(space), Mapping)
         self.rows = table.rows
         self._check_columns(table, measured)
@@ -136,11 +143,11 @@ class _Reader:
         self._comma = self._has_commas(table, numbers)
 
     def _check_columns(self, table: Table, measured: Sequence[str] | None) -> None:
-        """Raise ValueError for a column that is missing; measured: quantities that are; None: no values are wanted."""
-        there = {*table.names}
-        known = {held.name for held in self._bounds.values()} | {*(measured or ()), *self._given}
-        pairs = [(self._columns[name], member) for name, member in self._inside.items() if name not in self._parts]
-        wanted = [own for own, member in pairs if self._text and not getattr(member, "when", None)]
+        """Raise ValueError for a missing column; quantities in `measured` need none, and no values for None."""
+        present = {*table.names}
+        known = {bound.name for bound in self._bounds.values()} | {*(measured or ()), *self._derived}
+        pairs = [(self._columns[name], member) for name, member in self._members.items() if name not in self._parts]
+        wanted = [column for column, member in pairs if self._text and not getattr(member, "when", None)]
         wanted += (
             ()
             if measured is None
@@ -149,8 +156,8 @@ class _Reader:
                 *(self._quantity.get(name, name) for name in self._goals.quantities if name not in known),
             ]
         )
-        for name in wanted if there else ():  # a study without trials has no columns
-            if name not in there:
+        for name in wanted if present else ():  # a study without trials has no columns
+            if name not in present:
                 got = ", ".join(table.names)
                 cure = f"; {OTHERS}" if self._text else ""
                 raise ValueError(f"known: {table.where}: expected a column {name!r}, got {got:.200}{cure}")
@@ -160,10 +167,10 @@ class _Reader:
         if table.separator == ",":
             return False
         names = [
-            own
+            column
             for name in self._columns
-            if (member := self._inside[name]) is None or not options_of(member)
-            for own in self._parts.get(name, {name: self._columns[name]}).values()
+            if (member := self._members[name]) is None or not options_of(member)
+            for column in self._parts.get(name, {name: self._columns[name]}).values()
         ]
         cells = [
             (row.cells[name].strip(), row.where)
@@ -171,55 +178,57 @@ class _Reader:
             for name in (*names, *numbers)
             if name in row.cells
         ]
-        comma, point = (next((one for one in cells if sign.fullmatch(one[0])), None) for sign in (COMMA, POINT))
+        comma, point = (next((pair for pair in cells if sign.fullmatch(pair[0])), None) for sign in (COMMA, POINT))
         if comma and point:
             got = f"{comma[0]!r} in {comma[1]} and {point[0]!r} in {point[1]}"
             raise ValueError(f"known: expected one decimal sign and no separators of thousands, got {got}")
         return comma is not None
 
     def point(self, row: Row) -> Point:
-        """Return the point of a row; a parameter by name whose cell is empty is left out, unless that is an option."""
-        found = {name: self._parameter(row, name) for name in self._columns}
+        """Return the point of a row; a named parameter with an empty cell is absent, unless its text is an option."""
+        values = {name: self._parameter(row, name) for name in self._columns}
         if self._named:
-            return {name: value for name, value in found.items() if value is not ABSENT}
-        for name, value in found.items():
+            return {name: value for name, value in values.items() if value is not ABSENT}
+        for name, value in values.items():
             if value is ABSENT:
                 raise ValueError(f"known: {row.where}, column {name!r}: expected a value, got an empty cell")
-        return found["point"] if [*found] == ["point"] else [*found.values()]
+        return values["point"] if [*values] == ["point"] else [*values.values()]
 
     def _parameter(self, row: Row, name: str) -> Point:
-        """Return what a cell says: of its readings the first that the parameter takes."""
-        own, member = self._columns[name], self._inside[name]
+        """Return the value of a cell: the first of its readings that the parameter accepts."""
+        column = self._columns[name]
+        member = self._members[name]
         if name in self._parts and member is not None:
             return self._mixture(row, name, member)
         if not self._text:
-            return row.cells.get(own, ABSENT)
-        cell = row.cells.get(own, "")  # a column of a parameter that is never active may be missing
+            return row.cells.get(column, ABSENT)
+        cell = row.cells.get(column, "")  # a column of a parameter that is never active may be missing
         try:
             value = _first_taken(_readings(cell, self._comma), member)
             return ABSENT if member is None and not cell.strip() else value
         except ValueError as refused:
             if cell.strip().lower() not in MISSING:
-                raise ValueError(f"known: {row.where}, column {own!r}: {refused}") from None
+                raise ValueError(f"known: {row.where}, column {column!r}: {refused}") from None
         # there is no text for nan, nor for None in other programs
-        empty = (
+        empty_values = (
             []
             if member is None or getattr(member, "when", None)
-            else [one for one in (math.nan, None) if takes(member, one)]
+            else [value for value in (math.nan, None) if takes(member, value)]
         )
-        return empty[0] if empty else ABSENT
+        return empty_values[0] if empty_values else ABSENT
 
     def _mixture(self, row: Row, name: str, member: SearchSpace) -> Point:
-        """Return what the cells of the parts say."""
-        cells, inner = {part: row.cells[column] for part, column in self._parts[name].items()}, members_of(member)
+        """Return the mixture of the cells of its parts."""
+        cells = {part: row.cells[column] for part, column in self._parts[name].items()}
+        inner = members_of(member)
         if getattr(member, "when", None) and not any(cell.strip() for cell in cells.values()):
             return ABSENT
         try:
-            found = {part: _first_taken(_readings(cell, self._comma), inner[part]) for part, cell in cells.items()}
-            member.encode(found)
+            amounts = {part: _first_taken(_readings(cell, self._comma), inner[part]) for part, cell in cells.items()}
+            member.encode(amounts)
         except ValueError as refused:
             raise ValueError(f"known: {row.where}, column {self._columns[name]!r}: {refused}") from None
-        return found
+        return amounts
 
     def values(self, row: Row, point: Point) -> tuple[object, dict[str, float] | None]:
         """Return the value of a row, by name where goals have several, and its quantities, nan for an empty cell."""
@@ -227,25 +236,30 @@ class _Reader:
         values = {name: self._measured(row, name) for name in goals.names}
         read = {name: self._number(row, column) for name, column in self._quantity.items() if column in row.cells}
         quantities = {name: math.nan if number is None else number for name, number in read.items()}
-        for column, held in self._bounds.items():
+        for column, bound in self._bounds.items():
             over = self._number(row, column)
-            if math.isnan(quantities.setdefault(held.name, math.nan)) and over is not None:
-                quantities[held.name] = held.quantity(over)
-        empty = all(each is None for each in values.values())
+            if math.isnan(quantities.setdefault(bound.name, math.nan)) and over is not None:
+                quantities[bound.name] = bound.quantity(over)
+        empty = all(value is None for value in values.values())
         value = None if empty else values[goals.names[0]] if goals.plain else values
         if empty and all(map(math.isnan, quantities.values())):
             return value, None
-        given = {name: float(point[own][part]) for name, (own, part) in self._given.items() if own in point}
-        return value, quantities | given or None
+        derived = {
+            name: float(point[parameter][part])
+            for name, (parameter, part) in self._derived.items()
+            if parameter in point
+        }
+        return value, quantities | derived or None
 
     def _measured(self, row: Row, name: str) -> float | Measured | None:
-        """Return a value, with its standard error where the row has one."""
-        value, sem = self._number(row, self._goal[name]), self._sems.get(name)
+        """Return a value, with its standard error if the row has one."""
+        value = self._number(row, self._goal[name])
+        sem = self._sems.get(name)
         error = None if sem is None else self._number(row, sem)
         return value if value is None or error is None else Measured(value, error)
 
     def _number(self, row: Row, name: str) -> float | None:
-        """Return the number of a cell, None where it is empty or there is none."""
+        """Return the number of a cell, None for an empty or missing cell."""
         cell = row.cells.get(name)
         if cell is None or (isinstance(cell, str) and cell.strip().lower() in MISSING):
             return None
@@ -259,30 +273,31 @@ class _Reader:
 
     def metrics(self, row: Row) -> Metrics:
         """Return the numbers and texts of other columns; those of one of `OWN` lose their prefix."""
-        found: Metrics = {}
+        metrics: Metrics = {}
         for name, cell in row.cells.items():
             if name in self._used or not name.strip() or (self._text and not cell.strip()):
                 continue
             bare_name = name.removeprefix("metric.")  # as `rows_of` calls a metric of that name
             for value in _readings(cell, self._comma) if self._text else (cell,):
                 with suppress(ValueError):  # a list, say, which is no metric
-                    found |= metrics_of({bare_name if bare_name in OWN else name: value})
+                    metrics |= metrics_of({bare_name if bare_name in OWN else name: value})
                     break
-        return found
+        return metrics
 
 
 def _bound(column: str) -> Constraint | None:
-    """Return the constraint that is the name of a column, which has by how much it is violated; else None."""
+    """Return the constraint in the name of a column of violations; None for another column."""
     with suppress(ValueError):
         return Constraint.read(column)
     return None
 
 
 def _trimmed(table: Table, names: set[str]) -> Table:
-    """Return a table whose columns have their names without the blanks round them."""
-    there, meant = {*table.names}, {name.strip(): name for name in names}
-    new = {name: meant.get(name.strip(), name) for name in table.names if name not in names}
-    new = {name: own for name, own in new.items() if own not in there}
+    """Return a table with column names stripped of white space."""
+    present = {*table.names}
+    stripped = {name.strip(): name for name in names}
+    new = {name: stripped.get(name.strip(), name) for name in table.names if name not in names}
+    new = {name: column for name, column in new.items() if column not in present}
     if not new:
         return table
     check_once([new.get(name, name) for name in table.names], table.where)
@@ -299,7 +314,7 @@ def takes(member: SearchSpace, value: Point) -> bool:
 
 
 def value_of(text: str, member: SearchSpace | None) -> Point:
-    """Return what a text says for a parameter: of its readings the first that the parameter takes, else itself."""
+    """Return the first reading of a text that a parameter accepts, else the text."""
     try:
         return _first_taken(_readings(text), member)
     except ValueError:
@@ -307,7 +322,7 @@ def value_of(text: str, member: SearchSpace | None) -> Point:
 
 
 def _first_taken(readings: Iterable[Point], member: SearchSpace | None) -> Point:
-    """Return the first reading that a parameter takes; the ValueError of the first if it takes none."""
+    """Return the first reading that a parameter accepts; ValueError of the first reading without one."""
     refused: ValueError | None = None
     for value in readings:
         try:
@@ -320,7 +335,7 @@ def _first_taken(readings: Iterable[Point], member: SearchSpace | None) -> Point
 
 
 def _readings(cell: str, comma: bool = False) -> Iterator[Point]:
-    """Yield what a text may mean: numbers first, then itself, last a number for True or False."""
+    """Yield the readings of a text: numbers, parsed values, the text, and last 1 and 0 for True and False."""
     word = cell.strip()
     for kind in (int, float):
         try:
@@ -332,11 +347,11 @@ def _readings(cell: str, comma: bool = False) -> Iterator[Point]:
     if word.lower() in WORDS:
         yield WORDS[word.lower()]
     with suppress(ValueError, RecursionError):
-        if not isinstance(found := json.loads(cell), str):  # a text stands there as it is
-            yield found
+        if not isinstance(parsed := json.loads(cell), str):  # a quoted text is read as it is
+            yield parsed
     with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-        if word.startswith(("(", "[", "{")) and isinstance(found := literal_eval(word), (tuple, list, dict)):
-            yield found  # as pandas writes such values
+        if word.startswith(("(", "[", "{")) and isinstance(parsed := literal_eval(word), (tuple, list, dict)):
+            yield parsed  # as pandas writes such values
     yield cell
     yield word
     if word in LOGICAL:

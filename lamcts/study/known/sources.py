@@ -25,8 +25,8 @@ from lamcts.utils.files import OLD_STATE, FileKind, kind_at, text_of
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-SEPARATORS = ",;\t"  # of a file: the one that its line of names has most of
-DECLARED = re.compile(rf'"?sep=([{SEPARATORS}|])"?[{SEPARATORS}]*\r?\n', re.IGNORECASE)  # how Excel says which
+SEPARATORS = ",;\t"  # the most frequent one in the header of a file separates its cells
+DECLARED = re.compile(rf'"?sep=([{SEPARATORS}|])"?[{SEPARATORS}]*\r?\n', re.IGNORECASE)  # Excel's declaration
 QUOTED = '"[^"]*"'  # a quoted cell, or half of one that contains a quote
 NAMES = re.compile(rf"(?:[ \t]*[\r\n]+)*((?:{QUOTED}|[^\r\n])*)")  # after blank lines
 PARAMETER, ATTRIBUTE, STATE = "params_", "user_attrs_", "state"  # columns of Optuna's tables
@@ -35,7 +35,7 @@ SENSES = ("minimize", "maximize")
 EXPECTED = "a CSV file with a line of names, a journal, or a storage of Optuna"
 SQLITE = "sqlite:///"  # before the path of a storage of Optuna
 STORAGE = "optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend({!r}))"
-CURES = {  # how the results of other files are given, whose path is filled in
+CURES = {  # cures for files of other kinds, in which the path is filled in
     FileKind.STATE: OLD_STATE,
     FileKind.OPTUNA_LOG: f"known=optuna.load_study(study_name=None, storage={STORAGE}) reads its only study",
     FileKind.SPREADSHEET: "save the sheet as CSV; known=pandas.read_excel({!r}) reads it as well",
@@ -45,40 +45,40 @@ CURES = {  # how the results of other files are given, whose path is filled in
 OTHERWISE = "write its results as CSV, or as pairs [(point, value), ...]"
 
 
-def sources_of(given: Any, space: SearchSpace) -> list[Any]:
-    """Return the sources of known results: those in a list, whose trials and pairs are one each, or the only one."""
-    if not isinstance(given, (list, tuple)):
-        return [given]
-    rest = [one for one in given if not _is_source(one, space)]
-    trials, pairs = ([one for one in rest if _is_trial(one) is wanted] for wanted in (True, False))
-    return [*(one for one in given if _is_source(one, space)), *filter(None, (trials, pairs))] or [[]]
+def sources_of(known: Any, space: SearchSpace) -> list[Any]:
+    """Return the sources of known results; all trials of a list are one source, and so are all pairs."""
+    if not isinstance(known, (list, tuple)):
+        return [known]
+    items = [item for item in known if not _is_source(item, space)]
+    trials, pairs = ([item for item in items if _is_trial(item) is is_trial] for is_trial in (True, False))
+    return [*(item for item in known if _is_source(item, space)), *filter(None, (trials, pairs))] or [[]]
 
 
-def _is_source(one: Any, space: SearchSpace) -> bool:
-    known = isinstance(one, (str, os.PathLike, Result)) or _is_table(one) or _is_study(one)
-    return known or _are_pairs(one, space)
+def _is_source(item: Any, space: SearchSpace) -> bool:
+    known = isinstance(item, (str, os.PathLike, Result)) or _is_table(item) or _is_study(item)
+    return known or _are_pairs(item, space)
 
 
-def _are_pairs(one: Any, space: SearchSpace) -> bool:
+def _are_pairs(item: Any, space: SearchSpace) -> bool:
     """Return whether an item is a list of pairs, and no pair of a point and values."""
-    listed = isinstance(one, (list, tuple)) and all(isinstance(each, (list, tuple)) and len(each) > 1 for each in one)
-    return bool(listed and one) and not takes(space, one[0]) and takes(space, one[0][0])
+    listed = isinstance(item, (list, tuple)) and all(isinstance(pair, (list, tuple)) and len(pair) > 1 for pair in item)
+    return bool(listed and item) and not takes(space, item[0]) and takes(space, item[0][0])
 
 
 def table_of(source: Any, space: SearchSpace, goals: Goals) -> Table | None:
-    """Return a source as a table, None for pairs; ValueError where it is another file, or has other directions."""
+    """Return a source as a table, None for pairs; ValueError for another kind of file, or other directions."""
     if isinstance(source, (str, os.PathLike)):
         source = _read(source, bare(space))
     if isinstance(source, Result):
-        _check([each.maximize for each in source.history.goals.objectives], goals, "a run")
+        _check([part.maximize for part in source.history.goals.objectives], goals, "a run")
         curves = [source.history.named_reports(row) for row in range(len(source.history))]
         rows = [
-            Row(f"row {i + 1}", row, curve={step: (*each.values(),) for step, each in curves[i].items()})
+            Row(f"row {i + 1}", row, curve={step: (*part.values(),) for step, part in curves[i].items()})
             for i, row in enumerate(source.rows())
         ]
         return Table("the run", names_of(row.cells for row in rows), rows, text=False)
     if _is_study(source):
-        _check([each.name.lower() == SENSES[True] for each in source.directions], goals, "an Optuna study")
+        _check([part.name.lower() == SENSES[True] for part in source.directions], goals, "an Optuna study")
         source = source.trials
     elif not (isinstance(source, (list, tuple)) and source and all(map(_is_trial, source))):
         table = _table_of_frame(source) if _is_table(source) else source
@@ -102,7 +102,7 @@ def _read(path: str | os.PathLike[str], space: SearchSpace) -> Any:
         record = Journal.read(file)
         try:
             return result_of(record, space_of(record, space))
-        except ValueError as error:  # of another space, which the journal may hold
+        except ValueError as error:  # the journal may contain another space
             with suppress(ValueError):
                 return result_of(record, space_of(record))
             raise error
@@ -121,13 +121,13 @@ def _study_at(address: str, name: str = "") -> Any:
         import optuna
     except ImportError:
         raise MissingExtra.of("optuna", "optuna") from None
-    if address.startswith(SQLITE):  # which would be created, or be given tables of Optuna
+    if address.startswith(SQLITE):  # Optuna would create the file, or add its tables
         kind = kind_at(address.removeprefix(SQLITE).partition("?")[0], "known: the file", most=None)
         if kind is not FileKind.OPTUNA:
             raise ValueError(f"known: expected a storage of Optuna at {address}, got {kind}; pass the path alone")
     try:
         names = optuna.get_all_study_names(address)
-    except Exception as error:  # whatever the library raises for an address
+    except Exception as error:  # the library may raise anything for an address
         got = f"{address!r} ({type(error).__name__}: {safe_text(error):.200})"
         raise ValueError(f"known: expected a storage of Optuna, such as {SQLITE}study.db, got {got}") from None
     if name not in names and (name or len(names) != 1):
@@ -138,7 +138,7 @@ def _study_at(address: str, name: str = "") -> Any:
 
 
 def table_of_file(path: Path) -> Table:
-    """Return the table of a CSV file; ValueError names the line where something is wrong with it."""
+    """Return the table of a CSV file; ValueError names an invalid line."""
     text = text_of(path, "known: the file")
     declared = DECLARED.match(text)
     separator = declared[1] if declared else _separator(text)
@@ -147,20 +147,20 @@ def table_of_file(path: Path) -> Table:
         lines = [(f"{path}, line {reader.line_num}", cells) for cells in reader if any(cell.strip() for cell in cells)]
     except csv.Error as error:
         raise ValueError(f"known: {path}, line {reader.line_num}: {error}") from None
-    (where, names), *rest = (lines[1:] if declared else lines) or [("", [])]
+    (where, names), *data = (lines[1:] if declared else lines) or [("", [])]
     if not names:
         raise ValueError(f"known: expected a line of names in {path}, got an empty file")
     check_once(names, where)
-    for where, cells in rest:
+    for where, cells in data:
         if len(cells) != len(names):
             cure = f"put cells that contain {separator!r} in quotes; {OTHERS}"
             raise ValueError(f"known: {where}: expected {len(names)} cells, one a column, got {len(cells)}; {cure}")
-    rows = [Row(where, dict(zip(names, cells, strict=True))) for where, cells in rest]
+    rows = [Row(where, dict(zip(names, cells, strict=True))) for where, cells in data]
     return Table(str(path), names, rows, separator=separator)
 
 
 def _separator(text: str) -> str:
-    """Return the separator that the line of names has most of outside quotes; a quoted name may have several lines."""
+    """Return the most frequent separator in the header outside quotes; a quoted name may have several lines."""
     names = NAMES.match(text)
     return max(SEPARATORS, key=re.sub(QUOTED, "", names[1] if names else "").count)
 
@@ -178,9 +178,9 @@ def _is_trial(source: Any) -> bool:
 
 
 def _check(maximize: Sequence[bool], goals: Goals, what: str) -> None:
-    """Raise ValueError where a source has other directions than this run."""
-    ours = [SENSES[each.maximize] for each in goals.objectives]
-    theirs = [SENSES[each] for each in maximize]
+    """Raise ValueError for a source with other directions than this run."""
+    ours = [SENSES[goal.maximize] for goal in goals.objectives]
+    theirs = [SENSES[goal] for goal in maximize]
     if ours != theirs:
         raise ValueError(
             f"known: expected the directions of this run, {', '.join(ours)}, got {what} with {', '.join(theirs)}; "
@@ -189,7 +189,7 @@ def _check(maximize: Sequence[bool], goals: Goals, what: str) -> None:
 
 
 def _row_of_trial(trial: Any, goals: Goals) -> Row:
-    """Return a trial of Optuna that has ended; infinite intermediate values are left out."""
+    """Return the row of an ended trial of Optuna, without infinite intermediate values."""
     values = trial.values or [math.nan] * len(goals.names)
     curve = {step: (value,) for step, value in sorted(trial.intermediate_values.items()) if math.isfinite(value)}
     cells = {**trial.user_attrs, **trial.params, **dict(zip(goals.names, values, strict=True))}
@@ -201,7 +201,8 @@ def _table_of_frame(table: "DataFrame") -> Table:
     """Return a DataFrame as the table of a CSV file, with names of several levels joined."""
     names = ["_".join(filter(None, name)) if isinstance(name, tuple) else str(name) for name in table.columns]
     check_once(names, "the DataFrame")
-    empty, rows = table.isna().to_numpy(), []
+    empty = table.isna().to_numpy()
+    rows = []
     for i, cells in enumerate(table.itertuples(index=False, name=None)):
         texts = ["" if empty[i, j] else cell_of(scalar(cell)) for j, cell in enumerate(cells)]
         rows.append(Row(f"row {table.index[i]}", dict(zip(names, texts, strict=True))))
@@ -209,14 +210,14 @@ def _table_of_frame(table: "DataFrame") -> Table:
 
 
 def _table_of_workbook(path: Path) -> Table | None:
-    """Return the first sheet of a workbook, with the numbers of its rows; None where the library for it is missing."""
+    """Return the first sheet of a workbook, with the numbers of its rows; None without pandas and its reader."""
     try:
         import pandas
 
         frame = pandas.read_excel(path, dtype=object)
     except ImportError:
         return None
-    except Exception as error:  # whatever the library raises on a damaged file
+    except Exception as error:  # the library may raise anything for a damaged file
         raise ValueError(f"known: expected a workbook, got {path}, which cannot be read: {safe_text(error)}") from None
     frame.index += 2
     return _table_of_frame(frame.dropna(how="all"))
