@@ -122,7 +122,8 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
             return [bool(np.isfinite(y[row])) for row in rows]
         if not seen.feasible[best]:
             return [bool(y[row] < y[best]) for row in rows]
-        f, target = seen.f[:, 0], seen.f[best, 0] - self._least_gain(best)
+        f = seen.f[:, 0]
+        target = seen.f[best, 0] - self._least_gain(best)
         return [bool(y[row] < y[best] and f[row] < target) for row in rows]
 
     def _least_gain(self, best: int) -> float:
