@@ -80,7 +80,7 @@ class LaMcts(LocalSampler):
     def paper(cls, theta: int = 20, cp: float = 1.0) -> "LaMcts":
         """Return LA-MCTS around TuRBO as published (thesis 5.3).
 
-        TuRBO starts in the selected leaf with new points, and stays there until its trust region has collapsed. Then the
+        TuRBO starts in the selected leaf with new points, and stays there until its trust region collapses. Then the
         tree is learned again from all rows. Differences: those of `LatentTree.paper` and `Turbo.published`; TuRBO's
         model includes the rows of earlier searches; a leaf without new points is widened to its parent.
 
