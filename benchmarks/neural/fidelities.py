@@ -152,7 +152,7 @@ class Halving(MultiFidelity):
 
 class HalvingSession(FidelitySession):
     def _chosen(self, surrogate: Any, rows: Any, predicted: Any, open_: Any) -> Any:
-        known, levels = self._known, self.axis.fidelity.levels
+        known, levels = self._configurations, self.axis.fidelity.levels
         new = self._new(predicted)
         for level, higher in reversed([*pairwise(levels)]):
             here = np.flatnonzero(known.reached >= level)

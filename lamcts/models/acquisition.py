@@ -84,7 +84,8 @@ def expected_hypervolume(mean: Floats, sd: Floats, cells: Cells) -> Floats:
     volumes = np.ones((len(cells.lower), len(mean)))
     for j, (low, high) in enumerate(zip(cells.lower.T, cells.upper.T, strict=True)):
         levels, inverse = np.unique(np.r_[low, high], return_inverse=True)
-        gains, finite = np.zeros((len(levels), len(mean))), np.isfinite(levels)
+        gains = np.zeros((len(levels), len(mean)))
+        finite = np.isfinite(levels)
         gains[finite] = expected_improvement(mean[:, j], sd[:, j], levels[finite, None])
         below, above = gains[inverse.reshape(2, -1)]  # [b, m] each
         volumes *= np.maximum(above - below, 0.0)

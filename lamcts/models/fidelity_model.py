@@ -104,7 +104,8 @@ class FidelityModel:
         """
         positions = np.append(at, 1.0)
         mean, share = self._process.joint(self._inputs(np.tile(x, (len(positions), 1)), positions))
-        mean, covariance = mean[:, 0], self._signal * share
+        mean = mean[:, 0]
+        covariance = self._signal * share
         covariance.flat[:: len(positions) + 1] += self._noise
         z = self._scale.down(self.units.down(y) - self._mean(at))
         gain = np.linalg.solve(covariance[:-1, :-1], covariance[:-1, -1])

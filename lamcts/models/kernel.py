@@ -41,7 +41,8 @@ class Kernel:
     """
 
     def __init__(self, inputs: Inputs, hyper: Hyper, middle: Floats | None = None) -> None:
-        self.inputs, self.hyper = inputs, hyper
+        self.inputs = inputs
+        self.hyper = hyper
         self.middle = inputs.middle if middle is None else middle
         self.scaled = self.scale(inputs.numbers)  # [n, q]
 

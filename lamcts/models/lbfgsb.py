@@ -11,7 +11,7 @@ Slope = Callable[[Floats], tuple[float, Floats]]  # the value and the gradient [
 
 
 def lowest(slope: Slope, start: Floats, low: Floats, high: Floats, steps: int) -> tuple[Floats, float]:
-    """Return the lowest point [d] within `steps` iterations from `start`, and its value; all are [d]."""
+    """Return the lowest point [d] within `steps` iterations from `start` [d], and its value."""
     from scipy import optimize
 
     bounds = np.stack([low, high], axis=1)

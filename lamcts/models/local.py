@@ -31,9 +31,7 @@ DEVICE_FROM, DEVICE_ROWS = 1000, 3000
 # Rows, and the number of new ones that cause a refit up to there. A tenth of the rows instead costs MixedGp rank on
 # bbob-biobj, 1.40 : 1.60 at 50 and 100 evaluations, with longer climbs.
 REFIT = ((40, 2), (120, 5), (FIT_ROWS, 10), (10**9, 25))
-MULTI_START_EVERY = (
-    3  # fits from one multi-start fit to the next: a multi-start costs three fits, and leaves poor optima
-)
+MULTI_START_EVERY = 3  # one fit in three has two more starts: more often costs time, more rarely keeps poor optima
 # Advantage in rank correlation that the warp needs before permutations are modelled in it (tuned: without, two of ten
 # tours took 170 and 208 evaluations, which took 120 and 71 in plain units).
 WARP_ADVANTAGE = 0.02
@@ -133,7 +131,8 @@ class LocalModel:
         of an objective, which make up half of a front.
         """
         x, y, sems = self._data(j, rows)
-        m, inputs = self._seen.f.shape[1], self.inputs(x)
+        m = self._seen.f.shape[1]
+        inputs = self.inputs(x)
         if m == 1 and not inputs.orders.shape[1]:
             return self._loss(("loss", j, 0), inputs, y, sems, np.array([self._units(y), *joint]).T, refit)
         shared, advantage = (0.0, WARP_ADVANTAGE) if m == 1 else (SHARED_SPREAD, 0.0)
@@ -150,7 +149,8 @@ class LocalModel:
 
     def _data(self, j: int, rows: Rows) -> tuple[Floats, Floats, Floats | None]:
         """Return the points [n, d], losses [n] and standard errors [n] of an objective, incomplete results last."""
-        x, y, sems = self._seen.x[rows], losses_of(self._seen, rows)[:, j], errors_of(self._seen, rows)
+        x, y = self._seen.x[rows], losses_of(self._seen, rows)[:, j]
+        sems = errors_of(self._seen, rows)
         errors = None if sems is None else sems[:, j]
         incomplete = self._incomplete
         extra = self._with_value(incomplete.f[:, j], len(rows))
@@ -178,7 +178,8 @@ class LocalModel:
 
         Constraints with values in the same rows share a kernel: fifty cost one fit and one factor.
         """
-        violations, groups = list[Floats](), dict[bytes, Group]()
+        violations: list[Floats] = []
+        groups: dict[bytes, Group] = {}
         for j, g in enumerate(self._seen.g.T):
             rows = self.nearest(np.flatnonzero(np.isfinite(g)), centre)
             extra = self._with_value(self._incomplete.g[:, j], len(rows))
@@ -193,14 +194,8 @@ class LocalModel:
 
     def _joint(self, groups: dict[bytes, Group], rows: Rows) -> list[Floats]:
         """Remove from the groups the columns that share the kernel of a single loss, and return them."""
-        has_errors = errors_of(self._seen, rows) is not None
-        if (
-            has_errors
-            or self._related is not None
-            or len(self._incomplete.x)
-            or not self._real
-            or rows.tobytes() not in groups
-        ):
+        separate = self._related is not None or errors_of(self._seen, rows) is not None or len(self._incomplete.x) > 0
+        if separate or not self._real or rows.tobytes() not in groups:
             return []
         return groups.pop(rows.tobytes())[2]
 
@@ -227,11 +222,11 @@ class LocalModel:
             else:
                 best = np.sort(np.argsort(residual.sum(1), kind="stable")[:FIT_ROWS])
                 noise = None if known is None else known.at(best)
-                hyper = self._fitted(inputs.at(best), residual[best], hyper, hyper_prior, noise)
+                hyper = self._fit(inputs.at(best), residual[best], hyper, hyper_prior, noise)
             self.state.columns[slot] = hyper
         return Posterior.of(inputs, z, hyper, known, prior)
 
-    def _fitted(self, inputs: Inputs, z: Floats, last: Hyper | None, prior: Prior, known: KnownNoise | None) -> Hyper:
+    def _fit(self, inputs: Inputs, z: Floats, last: Hyper | None, prior: Prior, known: KnownNoise | None) -> Hyper:
         """Return the best hyper-parameters of fits from the last ones and, each third time, from two other starts."""
         starts = [] if last is None else [last]
         if self._real and self.state.fits % MULTI_START_EVERY == 0:

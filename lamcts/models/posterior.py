@@ -87,7 +87,8 @@ class Posterior:
         guess: float | None = None,
     ) -> P:
         """Return the process with the most likely mean and signal of each column."""
-        root, n = factor(kernel.matrix, noise), len(z)
+        n = len(z)
+        root = factor(kernel.matrix, noise)
         residual = z if prior is None else z - prior(kernel.inputs)[:, None]
         white = _whiten(root, np.column_stack([residual, np.ones(n)]))
         white, ones = white[:, :-1], white[:, -1]

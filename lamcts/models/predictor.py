@@ -94,17 +94,15 @@ class RunModel:
     robust: whether outliers count as imprecise, because values may have heavy tails.
     """
 
-    def __init__(self, space: SearchSpace, goals: Goals, evaluations: Evaluated, robust: bool = False) -> None:
+    def __init__(self, space: SearchSpace, goals: Goals, data: Evaluated, robust: bool = False) -> None:
         self.space = space
         self.goals = goals
         self._robust = robust
         self.coding = Coding(Parameters(space))
-        self.objectives = [self._objective(evaluations, j) for j in range(evaluations.f.shape[1])]
-        violations = [_rows(evaluations.g[:, j]) for j in range(evaluations.g.shape[1])]
-        self.limiting = [j for j, g in enumerate(evaluations.g.T) if (g > 0).any() and np.nanmax(g) > np.nanmin(g)]
-        self.constraints = [
-            self._column(evaluations.x[violations[j]], evaluations.g[violations[j], j]) for j in self.limiting
-        ]
+        self.objectives = [self._objective(data, j) for j in range(data.f.shape[1])]
+        violations = [_rows(data.g[:, j]) for j in range(data.g.shape[1])]
+        self.limiting = [j for j, g in enumerate(data.g.T) if (g > 0).any() and np.nanmax(g) > np.nanmin(g)]
+        self.constraints = [self._column(data.x[violations[j]], data.g[violations[j], j]) for j in self.limiting]
 
     @own_numerics()
     def __call__(self, x: Floats) -> Prediction:
@@ -128,8 +126,8 @@ class RunModel:
         columns = [column.moments(parts)[0] for column in self.constraints]
         return np.column_stack(columns) if columns else np.empty((len(x), 0))
 
-    def _objective(self, evaluations: Evaluated, j: int) -> "Column":
-        y, name = evaluations.f[:, j], self.goals.names[j]
+    def _objective(self, data: Evaluated, j: int) -> "Column":
+        y, name = data.f[:, j], self.goals.names[j]
         rows = _rows(y)
         if len(rows) < MIN_VALUES:
             raise ValueError(
@@ -138,14 +136,15 @@ class RunModel:
         if not np.ptp(y[rows]) > 0:
             value = self.goals.signs[j] * y[rows[0]]
             raise ValueError(f"predict: expected values that differ, got {len(rows)} times {name} {value:g}; run on")
-        sems = np.full(len(rows), np.nan) if evaluations.sems is None else evaluations.sems[rows, j]
-        column = self._column(evaluations.x[rows], y[rows], sems)
-        return self._without_outliers(column, evaluations.x[rows], y[rows], sems) if self._robust else column
+        sems = np.full(len(rows), np.nan) if data.sems is None else data.sems[rows, j]
+        column = self._column(data.x[rows], y[rows], sems)
+        return self._without_outliers(column, data.x[rows], y[rows], sems) if self._robust else column
 
     def _column(self, x: Floats, y: Floats, sems: Floats | None = None) -> "Column":
         scale = Scale.of(y)
         z = scale.down(y)
-        inputs, known = self.coding.inputs(x), KnownNoise.of(sems, y, z)
+        inputs = self.coding.inputs(x)
+        known = KnownNoise.of(sems, y, z)
         return Column(scale, Posterior.of(inputs, z[:, None], self._hyper(inputs, z, known), known))
 
     def _without_outliers(self, column: "Column", x: Floats, y: Floats, sems: Floats) -> "Column":
@@ -153,11 +152,8 @@ class RunModel:
         for _ in range(REFITS):
             residual = np.abs(column.process.z - column.process.left_out())[:, 0]
             is_outlier = residual > OUTLIER_RESIDUALS * np.median(residual)
-            if (
-                column.process.hyper.noise < MIN_OUTLIER_NOISE
-                or not is_outlier.any()
-                or not np.ptp(others := y[~is_outlier]) > 0
-            ):
+            others = y[~is_outlier]
+            if column.process.hyper.noise < MIN_OUTLIER_NOISE or not is_outlier.any() or not np.ptp(others) > 0:
                 break
             errors = np.where(is_outlier, residual * column.width, np.nan)
             column = self._column(x, y.clip(others.min(), others.max()), np.fmax(sems, errors))
@@ -167,7 +163,8 @@ class RunModel:
         """Return the most likely hyper-parameters; of many rows, for a selection spread over their ranks."""
         if len(z) > FIT_ROWS:
             selection = spread_over_ranks(z)
-            inputs, z, known = inputs.at(selection), z[selection], None if known is None else known.at(selection)
+            inputs, z = inputs.at(selection), z[selection]
+            known = None if known is None else known.at(selection)
         settings = WIDE_PRIOR.with_permutations() if inputs.orders.shape[1] else WIDE_PRIOR
         prior = settings.suited(inputs)
         return fit(inputs, z[:, None], prior, prior.starts, known=known)[0]

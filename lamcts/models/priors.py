@@ -52,7 +52,8 @@ class Prior:
 
     def hyper(self, theta: Floats) -> Hyper:
         """Return the hyper-parameters of theta."""
-        values, c = np.exp(theta), self.n_categories
+        values = np.exp(theta)
+        c = self.n_categories
         return Hyper(values[c:-1], float(values[-1]), values[:c])
 
     def theta(self, hyper: Hyper) -> Floats:
@@ -63,12 +64,14 @@ class Prior:
 
     def loss(self, theta: Floats) -> tuple[float, Floats]:
         """Return the negative log density less a constant, and its gradient."""
-        deviation, c = (theta - self.centre) / self.spread, self.n_categories
+        c = self.n_categories
+        deviation = (theta - self.centre) / self.spread
         value = float(deviation @ deviation) / 2
         gradient = deviation / self.spread
         if self.shared and c:
             # C = s^2 I + t^2 11^T has the inverse (I - t^2 / (s^2 + c t^2) 11^T) / s^2
-            total_deviation, spread = float(deviation[:c].sum()), self.spread[0]
+            total_deviation = float(deviation[:c].sum())
+            spread = self.spread[0]
             pull = self.shared**2 / (spread**2 + c * self.shared**2)
             value -= pull * total_deviation**2 / 2
             gradient[:c] -= pull * total_deviation / spread

@@ -96,7 +96,8 @@ def remaining_gain(space: SearchSpace, goals: Goals, evaluations: Evaluated, see
 def _snap(space: SearchSpace, x: Floats, numbers: Floats) -> Floats:
     """Return the numbers [m, q] of the nearest points of the space; constant parameters are those of `x` [d]."""
     parameters = Parameters(space)
-    columns, codes = Coding(parameters).ordered, np.repeat(parameters.codes(x[None]), len(numbers), axis=0)
+    columns = Coding(parameters).ordered
+    codes = np.repeat(parameters.codes(x[None]), len(numbers), axis=0)
     codes[:, columns] = np.clip(numbers, 0.0, 1.0)
     result: Floats = parameters.codes(parameters.rows(codes))[:, columns]
     return result
@@ -133,7 +134,8 @@ def _descended(paths: PosteriorPaths, x: Floats, lengths: Floats) -> Floats:
         x_new = np.clip(x + step * lengths * direction / np.maximum(norm, np.finfo(np.float32).tiny), 0.0, 1.0)
         values_new, slopes_new = paths.slopes(x_new)
         is_lower = values_new < values
-        x, values = np.where(is_lower[:, None], x_new, x), np.where(is_lower, values_new, values)
+        x = np.where(is_lower[:, None], x_new, x)
+        values = np.where(is_lower, values_new, values)
         slopes = np.where(is_lower[:, None], slopes_new, slopes)
         step *= np.where(is_lower, STEP_GROWTH, STEP_SHRINKAGE)[:, None]
     return x

@@ -63,7 +63,8 @@ class Surrogate:
     @cached_property
     def gain(self) -> Gain | None:
         """Gain of the losses, or of the violation before a feasible row; None where neither is known."""
-        m, c, rng = self.model.losses, self._n_constraints, stream(self.seed, self.fantasies)
+        m, c = self.model.losses, self._n_constraints
+        rng = stream(self.seed, self.fantasies)
         if not len(self.front):
             if not c or not np.isfinite(self.violation):
                 return None
@@ -128,12 +129,13 @@ class Surrogate:
         """Return the acquisition function as if pending points had their posterior means as values."""
         if not self.model.parts:  # before the first evaluation
             return self
-        m, expected = self.model.losses, self.model.expect(inputs)
+        m = self.model.losses
+        expected = self.model.expect(inputs)
         violations = np.maximum(expected[:, m:], 0.0).sum(1)
         front = np.vstack([self.front, expected[violations == 0, :m]]) if m else self.front
         violation = min(self.violation, float(violations.min()))
-        model, fantasies = self.model.fantasize(inputs), self.fantasies + 1
-        return replace(self, model=model, front=front, violation=violation, fantasies=fantasies)
+        model = self.model.fantasize(inputs)
+        return replace(self, model=model, front=front, violation=violation, fantasies=self.fantasies + 1)
 
 
 def _violation(g: Floats) -> tuple[Floats, Floats]:

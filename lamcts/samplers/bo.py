@@ -45,7 +45,7 @@ class GpBo(LocalSampler):
     Parameters
     ----------
     n_start : int, default 5
-        Results to begin with, the centre and random points.
+        Number of initial results: the centre and random points.
     radius : float or None, default None
         First half width of a trust region, a cube around the best point, as a share of each range, at most 0.5. It
         grows after a gain and shrinks without one; below a tenth it is reset. One point in five minimises the posterior
@@ -125,7 +125,7 @@ class _GpBoSession(LocalSession[GpBo, GpBoProgress]):
         surrogate = replace(surrogate, success=None)  # a penalty, not a factor
         lengths = surrogate.model.lengths if surrogate.model.parts else np.ones(self.seen.dim)
         low, high = self._trust_region(middle)
-        everywhere = self._draws(low, high)
+        draws = self._draws(low, high)
 
         def best(batch: Batch, surrogate: Surrogate) -> Floats:
             self.progress.n_proposed += 1
@@ -136,7 +136,7 @@ class _GpBoSession(LocalSession[GpBo, GpBoProgress]):
             nearby = self._nearby(self._centres(middle), lengths)
             if self.settings.radius is not None:
                 nearby = self.region.space.snap(nearby.clip(low, high))
-            x = np.vstack([everywhere, nearby])
+            x = np.vstack([draws, nearby])
             if not self.region.space.continuous.all():
                 x = x[self.seen.unseen(np.vstack([batch.x, x]))[len(batch.x) :]]
             return self._maximise(surrogate, success, x, low, high) if len(x) else x
@@ -211,8 +211,8 @@ class _GpBoSession(LocalSession[GpBo, GpBoProgress]):
 
     def tell(self, notes: list[Note], rows: Rows) -> None:
         before = self.incumbent
-        first = self.settings.radius
+        first_radius = self.settings.radius
         super().tell(notes, rows)
-        if first is not None:
+        if first_radius is not None:
             radius = min(self.progress.radius * (SHRINKAGE if self.incumbent == before else GROWTH), MAX_RADIUS)
-            self.progress.radius = radius if radius >= LEAST_SHARE * first else first
+            self.progress.radius = radius if radius >= LEAST_SHARE * first_radius else first_radius

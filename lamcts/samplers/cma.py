@@ -23,7 +23,7 @@ from lamcts.samplers.registry import register
 from lamcts.types import Floats, Json, Note, Rows
 
 # Convergence: steps below TOLX of the space's width (the library: 1e-11), or losses within TOLFUN of the first
-# generation's spread (the library: 1e-11 in the unit of the losses). Smaller values give more digits, and restart later.
+# generation's spread (the library: 1e-11 in the unit of the losses). Smaller values give more digits and restart later.
 TOLX = 1e-9
 TOLFUN = 1e-9
 
@@ -167,7 +167,8 @@ class CmaRun:
     """The library's evolution strategy on ranks, without output, files and seeds."""
 
     def __init__(self, mean: Floats, sigma: float) -> None:
-        cma, dim = library(), len(mean)
+        cma = library()
+        dim = len(mean)
         self._rng = np.random.default_rng(0)
         options: dict[str, object] = {
             "bounds": [0, 1],

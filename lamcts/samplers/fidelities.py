@@ -86,20 +86,19 @@ class FidelitySession(LocalSession[MultiFidelity, FidelityProgress]):
         if axis is None:
             raise ValueError("MultiFidelity: expected a space with a Fidelity, got none; leave the sampler out")
         self.axis = axis
-        self._known = Configurations(axis, seen)
-        self._ignored: bool | None = None  # None: unknown whether values depend on the fidelity
+        self._configurations = Configurations(axis, seen)
+        self._is_ignored: bool | None = None  # None: unknown whether values depend on the fidelity
 
     def ask(self, n: int) -> Proposal:
-        configurations = self._known
+        configurations = self._configurations
         points = np.empty((0, self.seen.dim))
         configurations.update(self.seen)
         surrogate = configurations.surrogate(self.progress.model, self.progress.rng)
         rows, predicted = configurations.predicted(surrogate)
         configurations.expect(predicted, self.seen.pending_x())
         while len(points) < n:
-            point = self._chosen(
-                surrogate, rows, predicted, configurations.open(np.vstack([self.seen.pending_x(), points]))
-            )
+            is_open = configurations.open(np.vstack([self.seen.pending_x(), points]))
+            point = self._chosen(surrogate, rows, predicted, is_open)
             if point is None:
                 break
             points = np.vstack([points, point])
@@ -109,10 +108,10 @@ class FidelitySession(LocalSession[MultiFidelity, FidelityProgress]):
         return Proposal(points, [None] * len(points))
 
     def tell(self, notes: list[Note], rows: Rows) -> None:
-        if self._ignored is not None:
+        if self._is_ignored is not None:
             return
-        self._ignored = _ignored(self.axis, self.seen)
-        if self._ignored:
+        self._is_ignored = _is_ignored(self.axis, self.seen)
+        if self._is_ignored:
             text = f"values do not depend on the fidelity {self.axis.name!r}: {EQUAL_CONFIGURATIONS} configurations had"
             warnings.warn(
                 f"{text} equal values at several; use it in the objective, or leave it out", UserWarning, stacklevel=2
@@ -123,19 +122,19 @@ class FidelitySession(LocalSession[MultiFidelity, FidelityProgress]):
 
         If evaluations resume, the levels below the fidelity with the largest gain are evaluated first.
         """
-        configurations = self._known
+        configurations = self._configurations
         new = self._new(predicted)
         if surrogate is None or not is_open.any():
-            return (
-                self.axis.at(new, self.axis.fidelity.low)[0]
-                if new is not None
-                else configurations.best_open(surrogate, is_open)
-            )
+            if new is None:
+                return configurations.best_open(surrogate, is_open)
+            return self.axis.at(new, self.axis.fidelity.low)[0]
         order = np.argsort(predicted.y, kind="stable")
         candidates = order[is_open[rows[order]]][:MAX_CANDIDATES]
         x, reached = configurations.x[rows[candidates]], configurations.reached[rows[candidates]]
         if new is not None:
-            x, reached, candidates = np.vstack([x, new]), np.append(reached, 0), np.append(candidates, -1)
+            x = np.vstack([x, new])
+            reached = np.append(reached, 0)
+            candidates = np.append(candidates, -1)
         if not len(x):  # open configurations are worse than all predicted ones
             return configurations.best_open(surrogate, is_open)
         fidelity = self.axis.fidelity
@@ -271,7 +270,8 @@ class Configurations:
         leaders = np.where(np.isin(owners, predicted.front), owners, -1)
         gain = np.empty(len(x))
         for leader in np.unique(leaders):  # a configuration is compared with all others
-            rows, rest = leaders == leader, np.arange(len(predicted)) != leader
+            rows = leaders == leader
+            rest = np.arange(len(predicted)) != leader
             others = _against(surrogate, predicted.f[rest], predicted.g[rest])
             before = others.of(mean[rows], np.zeros_like(mean[rows]))
             after = others.of(mean[rows], change[rows])
@@ -283,7 +283,8 @@ class Configurations:
 
         It has the largest expected improvement on the best full values, or the best prediction before the first one.
         """
-        rows, full = np.flatnonzero(is_open), np.flatnonzero(self.full)
+        rows = np.flatnonzero(is_open)
+        full = np.flatnonzero(self.full)
         if not len(rows):
             return None
         if surrogate is not None and len(full):
@@ -330,9 +331,11 @@ def foreseen(model: MultiOutput, inputs: Inputs) -> tuple[Floats, Floats]:
     The last number of a row is its fidelity, 1 where full. An evaluation reduces the variance of the full value of its
     row by `cov^2 / variance`: the knowledge gradient of a row (Frazier et al. 2008).
     """
-    m, numbers = len(inputs), inputs.numbers.copy()
+    m = len(inputs)
+    numbers = inputs.numbers.copy()
     numbers[:, -1] = 1.0
-    rows, means, changes = inputs.joined(inputs.with_numbers(numbers)), [], []
+    rows = inputs.joined(inputs.with_numbers(numbers))
+    means, changes = [], []
     for part in model.parts:
         mean, share = part.joint(rows)
         variance = np.maximum(np.diagonal(share)[:m], 0.0) + part.hyper.noise
@@ -361,7 +364,7 @@ def open_at_full(axis: FidelityAxis, seen: Observations, n: int) -> Floats:
     return np.asarray(pending[len(seen.pending) :])
 
 
-def _ignored(axis: FidelityAxis, seen: Observations) -> bool | None:
+def _is_ignored(axis: FidelityAxis, seen: Observations) -> bool | None:
     """Return whether all configurations with several values have equal values; None if too few have several."""
     rows = np.flatnonzero(np.isfinite(seen.f).all(1))
     _, owner, count = np.unique(axis.without(seen.x[rows]), axis=0, return_inverse=True, return_counts=True)

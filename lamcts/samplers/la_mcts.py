@@ -80,9 +80,9 @@ class LaMcts(LocalSampler):
     def paper(cls, theta: int = 20, cp: float = 1.0) -> "LaMcts":
         """Return LA-MCTS around TuRBO as published (thesis 5.3).
 
-        A leaf is selected, TuRBO begins there with new points and stays there until its box has collapsed; then the
-        tree is learned again from all rows. What differs: `LatentTree.paper` and `Turbo.published` say it; TuRBO's
-        model knows the rows of earlier searches too; a leaf without new points is widened to its parent.
+        TuRBO starts in the selected leaf with new points, and stays there until its trust region collapses. Then the
+        tree is learned again from all rows. Differences: those of `LatentTree.paper` and `Turbo.published`; TuRBO's
+        model includes the rows of earlier searches; a leaf without new points is widened to its parent.
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ class LaMcts(LocalSampler):
 
     @classmethod
     def suited(cls, space: SearchSpace, goals: Goals | None, detail: str) -> "LaMcts | None":
-        """Return the wrapper of the sampler that `detail` names, Turbo without one, or `paper()`; None for no name."""
+        """Return the wrapper of the sampler named `detail`, by default Turbo, or `paper()`; None for unknown names."""
         if detail == "paper":
             return cls.paper()
         name = detail or "turbo"

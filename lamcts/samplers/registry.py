@@ -38,7 +38,8 @@ def register(name: str, line: str) -> Callable[[S], S]:
     """Return a class decorator that registers a sampler; `name` is its file or folder in `lamcts.samplers`."""
 
     def add(cls: S) -> S:
-        _classes[name], _lines[name] = cls, line
+        _classes[name] = cls
+        _lines[name] = line
         return cls
 
     return add

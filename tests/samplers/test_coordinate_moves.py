@@ -111,7 +111,7 @@ def test_moves_together_grow_after_success_and_shrink_and_wait_after_failure() -
 
     def numbers() -> tuple[int, int, int]:
         state = search.session.state()
-        return state["most"], state["wait"], state["fails"]
+        return state["pattern_size"], state["probes_left"], state["failures"]
 
     assert numbers() == (dim, 1, 0)
     kept: Loss = search.loss
@@ -142,7 +142,7 @@ def test_late_partial_and_forgotten_results_are_noted_once_each() -> None:
     assert [entry[2] for entry in search.session.log[known:]] == [kinds[n] for n in (late[5], early[4], early[0])]
     search.tell([early[i] for i in (5, 3, 1, 2)])
     search.forget([late[4]])
-    assert search.session.state()["out"] == []
+    assert search.session.state()["pending"] == []
     assert len({entry[0] for entry in search.session.log}) == len(search.session.log)
 
 
@@ -220,7 +220,7 @@ def test_with_the_incumbent_outside_it_probes_from_the_best_row_inside() -> None
     session.move(Region(CUBE, other.steps, rows))
     x = session.ask(4).x
     inside = int(rows[np.argmin(search.seen.y[rows])])
-    assert {base for base, *_ in session.state()["out"]} == {inside}
+    assert {base for base, *_ in session.state()["pending"]} == {inside}
     assert other.contains(x).all()
 
 
@@ -230,4 +230,4 @@ def test_a_region_without_rows_is_begun_with_draws_though_others_know_rows_elsew
     session = Coordinate().start(Region(CUBE, (), np.empty(0, np.int64)), search.seen, np.random.default_rng(1))
     assert session.incumbent is None
     assert len(session.ask(4)[0]) == 4
-    assert [parameter for _, parameter, _ in session.state()["out"]] == [DRAWN] * 4
+    assert [parameter for _, parameter, _ in session.state()["pending"]] == [DRAWN] * 4

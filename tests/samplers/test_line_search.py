@@ -5,7 +5,7 @@ from scipy.stats import norm
 
 from lamcts.outcomes.observations import Floats
 from lamcts.samplers.coordinate.additive_model import AdditiveModel
-from lamcts.samplers.coordinate.line_search import EVEN_CANDIDATES, NO_GAIN, SURE_DEVIATIONS, LineSearch, Out
+from lamcts.samplers.coordinate.line_search import EVEN_CANDIDATES, NO_GAIN, SURE_DEVIATIONS, LineSearch, Pending
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
 from lamcts.spaces.base import SearchSpace
 
@@ -127,7 +127,7 @@ def test_what_is_kept_is_what_a_fresh_object_says_whatever_changes() -> None:
 def test_a_line_is_kept_while_nothing_changes() -> None:
     lines, x = LineSearch(MANY, learnt(MANY, {0: 3})), point(MANY)
     assert lines.line(0, x, []) is lines.line(0, x.copy(), [])
-    out: Out = [(np.array([0.2]), np.array([0.3]))]
+    out: Pending = [(np.array([0.2]), np.array([0.3]))]
     assert lines.line(0, x, out) is not lines.line(0, x, [])
 
 

@@ -219,9 +219,9 @@ def test_as_an_arm_of_the_default_it_holds_the_contract() -> None:
 
 @pytest.mark.parametrize(("space", "start"), [(Space([Bool()]), 8), (BITS, 12), (Space([Bool()] * 7), 9)])
 def test_it_begins_with_draws_where_results_are_few(space: SearchSpace, start: int) -> None:
-    assert Search(MixedGp(), space, 0, given=0).session.state()["start"] == start
-    assert Search(MixedGp(n_start=3), space, 0, given=0).session.state()["start"] == 3
-    assert Search(MixedGp(n_start=3), BITS, 0, given=2).session.state()["start"] == 1
+    assert Search(MixedGp(), space, 0, given=0).session.state()["n_start"] == start
+    assert Search(MixedGp(n_start=3), space, 0, given=0).session.state()["n_start"] == 3
+    assert Search(MixedGp(n_start=3), BITS, 0, given=2).session.state()["n_start"] == 1
 
 
 @pytest.mark.parametrize("wrong", [0, -3, 2.0, True, "10"])

@@ -37,8 +37,8 @@ def test_points_to_begin_with_are_drawn_only_where_rows_are_missing() -> None:
     search = Search(FAST, CUBE, seed=0, given=0)
     assert len(search.ask(8)) == 8
     assert search.session.incumbent is None
-    assert Search(FAST, CUBE, seed=0, given=8).session.state()["box"]["start"] == 0
-    assert Search(FAST, CUBE, seed=0, given=5).session.state()["box"]["start"] == 3
+    assert Search(FAST, CUBE, seed=0, given=8).session.state()["box"]["n_start"] == 0
+    assert Search(FAST, CUBE, seed=0, given=5).session.state()["box"]["n_start"] == 3
 
 
 @pytest.mark.parametrize("shift, factor", [(1e3, 1.0), (-7.0, 3.7), (0.0, 1e12)])

@@ -29,7 +29,7 @@ RECENT_PROBES = 9  # last probed parameters, at most half of all, come after the
 # end before each parameter was probed.
 PATIENCE, PATIENCE_EACH = 40, 4
 MAX_RISE = 1e60  # bound of rises, in units of the first losses: their squares stay doubles
-PATTERN, DRAWN = -1, -2  # in place of a parameter's number: several parameters, and a draw of the region
+PATTERN, DRAWN = -1, -2  # instead of a parameter's number: several parameters, and a draw of the region
 
 
 class Move(NamedTuple):
@@ -139,7 +139,8 @@ class _CoordinateSession(LocalSession[Coordinate, CoordinateProgress]):
                 parameter = max(parameters, key=lambda p: (p not in waiting and best[p].gain > NO_GAIN, best[p].gain))
                 if best[parameter].gain == NO_GAIN:
                     break
-                point, block = x.copy(), self._blocks[parameter]
+                block = self._blocks[parameter]
+                point = x.copy()
                 point[block] = best[parameter].value
                 if not self._unseen(batch, points, point):
                     best[parameter] = self._axes.best(parameter, x, pending[parameter], is_usable, strict=True)

@@ -151,9 +151,8 @@ class AdditiveModel:
         is_seen: NDArray[np.bool_] = self._counts > 0
         counts, squares = self._counts[is_seen, None], self._squares[is_seen]
         common = squares.sum(0) / counts.sum() + np.finfo(float).tiny  # [grid]
-        misfit = (PRIOR_WEIGHT + counts) / 2 * np.log((PRIOR_WEIGHT * common + squares) / common) + counts / 2 * np.log(
-            common
-        )
+        misfit = (PRIOR_WEIGHT + counts) / 2 * np.log((PRIOR_WEIGHT * common + squares) / common)
+        misfit += counts / 2 * np.log(common)
         best = int(np.argmin((self._logs[is_seen] + misfit).sum(0)))
         self.index = GRID[best]
         variances = (PRIOR_WEIGHT * common[best] + self._squares[:, best]) / (PRIOR_WEIGHT + self._counts)

@@ -57,7 +57,8 @@ def from_json(kind: type[Record], value: Json) -> Record:
 
 def _typed(hint: Any, value: JsonValue) -> Any:
     """Convert JSON values to the type of a field; raise TypeError for values of another type."""
-    kind, inner = get_origin(hint) or hint, get_args(hint)
+    kind = get_origin(hint) or hint
+    inner = get_args(hint)
     if kind in (Union, UnionType):  # of a type and None
         return None if value is None else _typed(next(hint for hint in inner if hint is not type(None)), value)
     if kind in PLAIN and not isinstance(value, PLAIN[kind]):

@@ -195,7 +195,9 @@ class Batch:
     """
 
     def __init__(self, region: Region, seen: Observations, size: int) -> None:
-        self.region, self.seen, self.size = region, seen, size
+        self.region = region
+        self.seen = seen
+        self.size = size
         self.x = np.empty((0, seen.dim))
 
     @property

@@ -89,10 +89,7 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
                 self._take(batch, surrogate, x, centre, low, high)
             if not batch.missing:
                 break
-            length, perturb_dims = (
-                2 * length,
-                2 * perturb_dims,
-            )  # few new points are left in the box of a discrete space
+            length, perturb_dims = 2 * length, 2 * perturb_dims  # few new points are left in a discrete box
 
     def _take(self, batch: Batch, surrogate: Surrogate, x: Floats, centre: Floats, low: Floats, high: Floats) -> None:
         """Take the best candidates of draws into the batch, some of them after a gradient descent."""
@@ -125,7 +122,8 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
             return [bool(np.isfinite(y[row])) for row in rows]
         if not seen.feasible[best]:
             return [bool(y[row] < y[best]) for row in rows]
-        f, target = seen.f[:, 0], seen.f[best, 0] - self._least_gain(best)
+        f = seen.f[:, 0]
+        target = seen.f[best, 0] - self._least_gain(best)
         return [bool(y[row] < y[best] and f[row] < target) for row in rows]
 
     def _least_gain(self, best: int) -> float:
@@ -175,7 +173,8 @@ def picked(draws: Floats) -> list[int]:
     """
     rows: list[int] = []
     for i in range(draws.shape[1]):
-        value, violation = draws[:, i, 0].copy(), np.maximum(draws[:, i, 1:], 0.0).sum(1)
+        value = draws[:, i, 0].copy()
+        violation = np.maximum(draws[:, i, 1:], 0.0).sum(1)
         violation[rows] = np.inf
         value[violation > 0] = INFEASIBLE_PENALTY + violation[violation > 0]
         rows.append(int(value.argmin()))
