@@ -58,25 +58,20 @@ def lots(u: Floats, steps: int) -> Floats:
     from scipy.special import gammaln
 
     result = np.zeros(u.shape)
-    remaining = np.full(len(u), float(steps))
+    r = np.full(len(u), float(steps))
     for j in range(u.shape[1] - 1):
         m = u.shape[1] - 1 - j
         low = np.zeros(len(u))
-        high = remaining.copy()
+        high = r.copy()
         while (low < high).any():
             k = np.floor((low + high) / 2)
-            log_chance = (
-                gammaln(remaining - k + m)
-                - gammaln(remaining - k)
-                - gammaln(remaining + m + 1)
-                + gammaln(remaining + 1)
-            )
+            log_chance = gammaln(r - k + m) - gammaln(r - k) - gammaln(r + m + 1) + gammaln(r + 1)
             is_below = np.exp(log_chance) <= 1 - u[:, j]
             low = np.where(is_below, low, np.minimum(k + 1, high))
             high = np.where(is_below, k, high)
         result[:, j] = low
-        remaining = remaining - low
-    result[:, -1] = remaining
+        r = r - low
+    result[:, -1] = r
     return result
 
 
