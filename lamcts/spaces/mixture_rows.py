@@ -12,9 +12,7 @@ CORRECTIONS = 3  # of the number that coordinates lose; the first is exact up to
 def projected(x: Floats, most: Floats, total: Floats) -> Floats:
     """Return the rows nearest to `x` [n, d] that are from 0 to `most` [d] and have the sums `total` [n, 1]."""
     high = -np.sort(-x, axis=1)
-    over = (np.cumsum(high, axis=1) - total) / np.arange(
-        1, x.shape[1] + 1
-    )  # common reduction for each number of positive coordinates
+    over = (np.cumsum(high, axis=1) - total) / np.arange(1, x.shape[1] + 1)  # reduction by number of positive ones
     n_positive = np.maximum((high > over).sum(1, keepdims=True), 1)
     result: Floats = np.maximum(x - np.take_along_axis(over, n_positive - 1, axis=1), 0.0)
     result *= total / np.maximum(result.sum(1, keepdims=True), TINY)

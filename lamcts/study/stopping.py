@@ -109,9 +109,7 @@ class Stopping:
         """Return the cost, in full evaluations, since the last improvement of the best row or the front."""
         last = seen.best
         if seen.f.shape[1] > 1 and len(front := seen.front):
-            _, first = np.unique(
-                seen.f[front], axis=0, return_index=True
-            )  # the first of equal rows was the improvement
+            _, first = np.unique(seen.f[front], axis=0, return_index=True)  # the first of equal rows improved
             last = int(front[first].max())
         since = 0 if last is None else last + 1
         costs = Costs(self._run.space)
