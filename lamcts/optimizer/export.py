@@ -60,9 +60,7 @@ def write_csv(rows: list[Json], names: list[str], file: SupportsWrite) -> None:
     """Write rows as comma-separated text with all digits; other values than numbers and texts are JSON."""
     cells = [[*map(valid, names)], *([cell_of(row[name]) if name in row else "" for name in names] for row in rows)]
     needs_quotes = any("\r" in cell for row in cells for cell in row)  # the writer does not quote it
-    needs_quotes |= any(
-        separator in name for name in names for separator in ";\t"
-    )  # readers guess the separator from names
+    needs_quotes |= any(mark in name for name in names for mark in ";\t")  # readers guess the separator from names
     csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL if needs_quotes else csv.QUOTE_MINIMAL).writerows(cells)
 
 

@@ -596,9 +596,8 @@ class Optimizer:
             If this optimizer was used.
         """
         if isinstance(fingerprint := (state if isinstance(state, dict) else {}).get("fingerprint"), dict):
-            arguments.check_fingerprint(
-                fingerprint, self.fingerprint()
-            )  # first: a space of another width has other columns
+            # before the columns are read, whose width depends on the space
+            arguments.check_fingerprint(fingerprint, self.fingerprint())
         self.restore(State.of(state, self.space.dim, *self._widths))
 
     @own_numerics()

@@ -41,13 +41,9 @@ def _with_known(evaluations: Evaluated, known: KnownColumns, goals: Goals) -> Ev
     if not len(known.x):
         return evaluations
     sems = np.full(evaluations.f.shape, np.nan) if evaluations.sems is None else evaluations.sems
-    columns = (
-        (evaluations.x, known.x),
-        (evaluations.f, known.f),
-        (evaluations.g, goals.per_constraint(known.g)),
-        (sems, known.sems),
-    )
-    return Evaluated(*map(np.vstack, columns))
+    first = evaluations.x, evaluations.f, evaluations.g, sems
+    last = known.x, known.f, goals.per_constraint(known.g), known.sems
+    return Evaluated(*map(np.vstack, zip(first, last, strict=True)))
 
 
 class Models:

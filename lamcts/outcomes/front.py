@@ -235,9 +235,8 @@ def knee(f: Floats) -> int:
     front_rows = np.flatnonzero(non_dominated(np.where(np.isfinite(f), f, np.nan)))
     if not len(front_rows):
         raise ValueError("knee: expected at least one row of finite numbers, got none")
-    f = f[front_rows] * np.where(
-        np.abs(f[front_rows]).max(0) > 1, 0.25, 1.0
-    )  # a power of 2 is exact, and differences do not overflow
+    f = f[front_rows]
+    f = f * np.where(np.abs(f).max(0) > 1, 0.25, 1.0)  # a power of 2 is exact, and differences do not overflow
     low = f.min(0)
     extent = f.max(0) - low
     scaled = (f - low) / np.where(extent > 0, extent, 1.0)  # [rows, m], 0 the best

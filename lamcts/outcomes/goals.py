@@ -80,12 +80,8 @@ class Constraint:
 
     def violations(self, value: float) -> tuple[float, ...]:
         """Return the violation in each column by a value of the quantity, at most 0 if satisfied; nan for nan."""
-        difference = value - self.bound
-        excesses = {
-            "<=": (difference,),
-            ">=": (-difference,),
-            "==": (difference - self.tolerance, -difference - self.tolerance),
-        }[self.relation]
+        h = value - self.bound
+        excesses = {"<=": (h,), ">=": (-h,), "==": (h - self.tolerance, -h - self.tolerance)}[self.relation]
         return tuple(
             excess if math.isnan(excess) else min(max(excess, -MAX_VIOLATION), MAX_VIOLATION) for excess in excesses
         )
@@ -149,9 +145,8 @@ class Goals:
     @property
     def quantities(self) -> tuple[str, ...]:
         """Names of the constrained quantities that are no objectives, in order."""
-        return tuple(
-            dict.fromkeys(constraint.name for constraint in self.constraints if constraint.name not in self.names)
-        )
+        names = dict.fromkeys(constraint.name for constraint in self.constraints)
+        return tuple(name for name in names if name not in self.names)
 
     @property
     def signs(self) -> Floats:
@@ -182,12 +177,8 @@ class Goals:
 
     def violations(self, values: Mapping[str, float]) -> Floats:
         """Return the violations [columns] by values by name; nan where the quantity is missing."""
-        excesses = [
-            excess
-            for constraint in self.constraints
-            for excess in constraint.violations(values.get(constraint.name, math.nan))
-        ]
-        return np.array(excesses, float)
+        pairs = [(constraint, values.get(constraint.name, math.nan)) for constraint in self.constraints]
+        return np.array([excess for constraint, value in pairs for excess in constraint.violations(value)], float)
 
     @property
     def columns(self) -> int:
@@ -204,10 +195,8 @@ class Goals:
     def measured(self, g: Floats) -> dict[str, float]:
         """Return the constrained quantities of one row g [columns] by name, nan where unknown."""
         first_columns = np.cumsum([0, *(constraint.columns for constraint in self.constraints)])[:-1]
-        return {
-            constraint.name: constraint.quantity(float(g[column]))
-            for constraint, column in zip(self.constraints, first_columns, strict=True)
-        }
+        pairs = zip(self.constraints, g[first_columns].tolist(), strict=True)
+        return {constraint.name: constraint.quantity(violation) for constraint, violation in pairs}
 
 
 def _digits(number: float) -> str:
@@ -219,19 +208,15 @@ def _objectives(objectives: object, maximize: bool) -> tuple[Goal, ...]:
     if objectives is None:
         return (Goal(VALUE, maximize),)
     if isinstance(objectives, Mapping):
-        return (
-            tuple(Goal(_name(name, "objectives"), _sense(name, sense)) for name, sense in objectives.items())
-            or _refuse_none()
-        )
-    if isinstance(objectives, Iterable) and not isinstance(objectives, (str, bytes)):
-        return tuple(Goal(_name(name, "objectives"), maximize) for name in objectives) or _refuse_none()
-    n = whole_number(objectives, "objectives: names, a dict of names and senses, or how many there are")
-    names = [f"f{i + 1}" for i in range(n)] if n > 1 else [VALUE]
-    return tuple(Goal(name, maximize) for name in names)
-
-
-def _refuse_none() -> tuple[Goal, ...]:
-    raise ValueError("objectives: expected at least one, got none; leave it out for one objective")
+        goals = [Goal(_name(name, "objectives"), _sense(name, sense)) for name, sense in objectives.items()]
+    elif isinstance(objectives, Iterable) and not isinstance(objectives, (str, bytes)):
+        goals = [Goal(_name(name, "objectives"), maximize) for name in objectives]
+    else:
+        n = whole_number(objectives, "objectives: names, a dict of names and senses, or how many there are")
+        goals = [Goal(f"f{i + 1}" if n > 1 else VALUE, maximize) for i in range(n)]
+    if not goals:
+        raise ValueError("objectives: expected at least one, got none; leave it out for one objective")
+    return tuple(goals)
 
 
 def _sense(name: object, sense: object) -> bool:

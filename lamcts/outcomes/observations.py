@@ -95,9 +95,7 @@ class Observations:
         self._infeasible = np.empty(CAPACITY, bool)  # ranked rows that are not feasible
         self._best: int | None = None
         self._ranks = ConstrainedRanks(losses, constraints)  # of several columns
-        self._known: dict[Hashable, int] = dict.fromkeys(
-            self._initial_keys, 1
-        )  # key -> number of rows and pending trials
+        self._known: dict[Hashable, int] = dict.fromkeys(self._initial_keys, 1)  # key -> number of its points
         self._remaining: Remaining | None = None  # points of a finite space, from the first request on
         self.predicted: dict[int, Predicted] = {}  # pruned row -> predicted final losses
         self.sems = StandardErrors()  # row -> standard errors of its losses

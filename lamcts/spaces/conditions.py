@@ -17,9 +17,7 @@ from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.values import When, brief
 from lamcts.types import Floats, Json
 
-MOST_STATES = (
-    20_000  # sets of inactive members in the exact count of points; more cost time, and `size` is then a bound
-)
+MOST_STATES = 20_000  # sets of inactive members in an exact count of points: with more, `size` is an upper bound
 
 
 def under(space: SearchSpace, when: When | None) -> SearchSpace:

@@ -12,12 +12,7 @@ from lamcts.types import Floats, Rows
 EVERY = 32  # levels of an ordered parameter that are all neighbours; of more, those 1, 2, 4, ... steps away
 MOST_OPTIONS = 256  # options of a category that are all neighbours
 DRAWN_OPTIONS = 64  # random options of a larger category
-STEPS = (
-    0.3,
-    0.1,
-    0.03,
-    0.01,
-)  # standard deviations of steps of a real number, as shares of its range: from far to near
+STEPS = (0.3, 0.1, 0.03, 0.01)  # standard deviations of steps of a real number, as shares of its range
 WIDER = 2.0 ** np.arange(8)  # factors of a step that is smaller than the distance of two levels, in turn
 ENTERED = 8  # random values of each parameter that a move activates
 

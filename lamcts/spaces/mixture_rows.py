@@ -12,9 +12,7 @@ CORRECTIONS = 3  # of the number that coordinates lose; the first is exact up to
 def projected(x: Floats, most: Floats, total: Floats) -> Floats:
     """Return the rows nearest to `x` [n, d] that are from 0 to `most` [d] and have the sums `total` [n, 1]."""
     high = -np.sort(-x, axis=1)
-    over = (np.cumsum(high, axis=1) - total) / np.arange(
-        1, x.shape[1] + 1
-    )  # common reduction for each number of positive coordinates
+    over = (np.cumsum(high, axis=1) - total) / np.arange(1, x.shape[1] + 1)  # reduction by number of positive ones
     n_positive = np.maximum((high > over).sum(1, keepdims=True), 1)
     result: Floats = np.maximum(x - np.take_along_axis(over, n_positive - 1, axis=1), 0.0)
     result *= total / np.maximum(result.sum(1, keepdims=True), TINY)
@@ -58,25 +56,20 @@ def lots(u: Floats, steps: int) -> Floats:
     from scipy.special import gammaln
 
     result = np.zeros(u.shape)
-    remaining = np.full(len(u), float(steps))
+    r = np.full(len(u), float(steps))
     for j in range(u.shape[1] - 1):
         m = u.shape[1] - 1 - j
         low = np.zeros(len(u))
-        high = remaining.copy()
+        high = r.copy()
         while (low < high).any():
             k = np.floor((low + high) / 2)
-            log_chance = (
-                gammaln(remaining - k + m)
-                - gammaln(remaining - k)
-                - gammaln(remaining + m + 1)
-                + gammaln(remaining + 1)
-            )
+            log_chance = gammaln(r - k + m) - gammaln(r - k) - gammaln(r + m + 1) + gammaln(r + 1)
             is_below = np.exp(log_chance) <= 1 - u[:, j]
             low = np.where(is_below, low, np.minimum(k + 1, high))
             high = np.where(is_below, k, high)
         result[:, j] = low
-        remaining = remaining - low
-    result[:, -1] = remaining
+        r = r - low
+    result[:, -1] = r
     return result
 
 

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 FIRST_LOOK = 20  # rows at the first estimate of the remaining gain
 LOOKS = 10  # the next estimate follows after 1/10 more rows: estimates cost a model each, fewer stop later
-FAILURES = (
-    5  # equal failures from the first evaluation on before the warning: fewer may be chance, more cost evaluations
-)
+FAILURES = 5  # equal failures from the start before the warning: fewer may be chance, more cost evaluations
 HURRY = 0.5  # share of `seconds` after which a first full evaluation is made: the rest is the time for it
 INVALID = "invalid point"  # a kind of failure that a working function raises
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?(e[-+]?\d+)?")  # parts in which messages of equal failures may differ
@@ -111,9 +109,7 @@ class Stopping:
         """Return the cost, in full evaluations, since the last improvement of the best row or the front."""
         last = seen.best
         if seen.f.shape[1] > 1 and len(front := seen.front):
-            _, first = np.unique(
-                seen.f[front], axis=0, return_index=True
-            )  # the first of equal rows was the improvement
+            _, first = np.unique(seen.f[front], axis=0, return_index=True)  # the first of equal rows improved
             last = int(front[first].max())
         since = 0 if last is None else last + 1
         costs = Costs(self._run.space)
