@@ -5,8 +5,8 @@ With steps `s` from the point in half sides of the trust region, a column is a p
 `h_i ~ N(0, diagonal^2)`, `H` symmetric normal with `var(s.H s / 2) = curvature^2 |s|^4 / 2`, and independent errors of
 variance `noise^2 + remainder^2 |s|^6 / 6`. The noise represents ripples and noise proper, the remainder terms of third
 order, so distant rows have less weight. In a narrow box the mean is the polynomial of least norm through few rows, as
-in Powell's NEWUOA (2006). In a wide box it is the trend under the ripples. The cost is that of an n by n Cholesky factor;
-there is no d by d matrix.
+in Powell's NEWUOA (2006). In a wide box it is the trend under the ripples. The cost is that of an n by n Cholesky
+factor; there is no d by d matrix.
 
 Most formulas bend along few parameters, separately: that takes d numbers, not d (d + 1) / 2. With remainder 0, distant
 rows determine a linear or quadratic constraint exactly. All columns share their rows, so columns with equal
