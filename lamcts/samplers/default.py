@@ -1,4 +1,4 @@
-"""The default sampler of a space, and samplers by name; no other file imports several samplers."""
+"""The default sampler of a space, and samplers by name. No other file imports several samplers."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lamcts.spaces.base import SearchSpace
 
 OTHERS = {"random": "uniform", "cmaes": "cma", "cma_es": "cma"}  # names of other libraries
-WARM_UP = 100  # evaluations of `MixedGp` alone, in partly discrete spaces (benchmarks/notes/public-suites.md)
+WARM_UP = 100  # first evaluations, by `MixedGp` alone, in partly discrete spaces (benchmarks/notes/public-suites.md)
 WIDE = 40  # dimensions beyond which a process in a trust region leads (benchmarks/optimizer/dimensions.py)
 RADIUS = 0.2  # of that trust region (development runs of that script)
 
@@ -49,7 +49,8 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None, related:
     >>> lamcts.samplers.make("uniform", lamcts.Box(0, 1, dim=2))
     Uniform()
     """
-    given, (kind, colon, detail) = name, name.partition(":")
+    original = name
+    kind, colon, detail = name.partition(":")
     kind = kind.replace("-", "_")
     name = kind + colon + detail
     if name == AUTO:
@@ -57,12 +58,12 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None, related:
     if (axis := FidelityAxis.of(space)) is not None:
         return with_fidelity(make(name, axis.rest), space, goals)
     cls = find(kind)
-    made = None if cls is None else cls.suited(space, goals, detail)
-    if made is None:
+    sampler = None if cls is None else cls.suited(space, goals, detail)
+    if sampler is None:
         known = names()
         near = hint("sampler", OTHERS.get(name, name), known)
-        raise ValueError(f"sampler: expected one of {', '.join(known)}, got {given!r}{near}")
-    return made
+        raise ValueError(f"sampler: expected one of {', '.join(known)}, got {original!r}{near}")
+    return sampler
 
 
 def default(space: "SearchSpace", goals: "Goals | None" = None, related: bool = False) -> "Sampler":

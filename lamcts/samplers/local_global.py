@@ -1,13 +1,13 @@
-"""A local search with a global model next to it: a look elsewhere must promise more than the descent gains.
+"""A local search and a global search, whose points are evaluated if their expected gain exceeds the local gains.
 
-The local search proposes. Every few turns the global search names its best point and what it expects to gain there.
-The point is evaluated if that, corrected by what such points have gained before, is at least what an evaluation of the
-local search has gained lately. After looks that fail in a row, the next waits twice as long each time, until the local
-search gains much less than it did.
+The local search proposes. Every few turns the global search is asked for its best point, a look, with its expected
+gain. The expected gain is multiplied by the ratio of actual to expected gains of earlier looks. The look is evaluated
+if the product is at least the recent mean gain of local evaluations. Each failed look in a row doubles the wait for
+the next one, until local gains are much smaller than at the last failure.
 
-After a warm-up of the global search alone the two take turns while the local search starts. Without one, while the
-local search starts, there are only looks as long as they improve at least once in three, and more often than
-local points; or more often than local points change the value at all, as where few parameters matter.
+After a warm-up of the global search alone, the searches alternate while the local search starts. Without a warm-up,
+looks during that time need a rate of improvement above one in three. They also need a higher rate than local points
+have, of improvements or of changes of the value: few parameters may matter.
 """
 
 from dataclasses import dataclass, field
@@ -29,39 +29,42 @@ from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Json, JsonValue, Note, Rows, whole_number
 
-LOCAL, GLOBAL = 0, 1  # the arms
-EVERY = 3  # turns from one look to the next; doubled for each that failed in a row but the first (development runs: at
+LOCAL, GLOBAL = 0, 1  # positions of the two searches
+EVERY = 3  # turns from one look to the next; each failed look in a row after the first doubles it (development runs: at
 # each turn MA-BBOB ended higher; without doubling BBOB did)
-SLOWER = 0.01  # of the pace at the last failure, below which the wait starts again (development runs: 0.3 cost more on
+SLOWER = (
+    0.01  # share of the pace at the last failure, below which the wait is reset (development runs: 0.3 cost more on
+)
 # BBOB at 200 evaluations; without, searches stayed on islands of the feasible set)
-START = 5  # times d: rows up to which the local search starts; those of `GpCma`, one at a time
+START = 5  # times d: number of rows until the local search has started, as the start of `GpCma`
 FIRST_ROWS = 3  # results before the first look (without: behind on 30 problems of MA-BBOB at 50, 1.35 : 1.65)
-PACE_RESULTS = 5  # of the local search, times the batch, whose mean gain is its pace (development runs: a mean
-# discounted by 0.85 ends higher outside BBOB, 5 + d are level; five of a batch of ten took many more looks)
-DECAY = 0.9  # of discounted means, for each result (untuned)
-FIRST_TRUST, TRUST_WEIGHT = 0.05, 2.0  # share of its promise that the global search is believed to gain before it is
-# tried, and in how many points that counts (development runs: 1 and 0.25 cost more between 30 and 50 evaluations)
-FEW_GAINS = 0.33  # rate of gains that looks must exceed while the local search starts (development runs: 0 and 0.2 cost
+PACE_RESULTS = 5  # local results, times the batch, whose mean gain is the pace (development runs: a mean discounted by
+# 0.85 ends higher outside BBOB, 5 + d are level; five of a batch of ten took many more looks)
+DECAY = 0.9  # discount of means, for each result: more remembers longer, less adapts faster and is noisier
+# Prior ratio of actual to expected gains of looks, and its weight in looks (development runs: 1 and 0.25 cost more
+# between 30 and 50 evaluations).
+FIRST_TRUST, TRUST_WEIGHT = 0.05, 2.0
+FEW_GAINS = 0.33  # least rate of improvements of looks while the local search starts (development runs: 0 and 0.2 cost
 # more on MA-BBOB in 20 dimensions)
-INERT = 0.01  # of the range of the losses so far: a change below it teaches nothing (0: behind on 30 problems of
-# MA-BBOB at 200, 1.45 : 1.55)
-MAX_SHARE = 3.0  # of what was promised, that a gain counts as at most, or a promise near 0 that gains would count for
-# ever (without: level on 90 problems)
+INERT = 0.01  # least change of a loss, as a share of the range of losses (0: behind on 30 problems of MA-BBOB at 200,
+# 1.45 : 1.55)
+MAX_RATIO = 3.0  # bound of the ratio of actual to expected gain: an expected gain near 0 would dominate the mean
+# (without: level on 90 problems)
 
 
 @register("local_global", "a local search, and a Gaussian process that looks elsewhere when it promises more")
 @dataclass(frozen=True)
 class LocalGlobal(LocalSampler):
-    """A local search, and a global one that gets an evaluation when it promises more than the local one gains.
+    """A local search, and a global one whose points are evaluated if they are expected to gain more.
 
     Parameters
     ----------
     local : Sampler
-        The search that proposes, such as `GpCma`, or `Quadratic` with constraints.
+        Local search, such as `GpCma`, or `Quadratic` with constraints.
     whole : Sampler
-        A search of the whole space whose proposals have expected gains: `GpBo`, `MixedGp`.
+        Search of the whole space whose proposals have expected gains: `GpBo`, `MixedGp`.
     warm_up : int, default 0
-        Number of rows up to which the global search proposes alone.
+        Number of rows until which the global search proposes alone.
 
     Examples
     --------
@@ -93,19 +96,20 @@ class LocalGlobal(LocalSampler):
         return self.local.resumable and self.whole.resumable
 
     @property
-    def arms(self) -> tuple[Sampler, ...]:
+    def searches(self) -> tuple[Sampler, ...]:
         return self.local, self.whole
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "LocalGlobalSession":
-        arms = [adapt_to_goals(arm, seen).start(region, seen, child(rng)) for arm in self.arms]
+        searches = [adapt_to_goals(sampler, seen).start(region, seen, child(rng)) for sampler in self.searches]
         progress = LocalGlobalProgress(rng, seen.best_row(region.rows), len(seen), self.warm_up == 0)
-        return LocalGlobalSession(self, region, seen, progress, arms)
+        return LocalGlobalSession(self, region, seen, progress, searches)
 
     def restore(self, state: Json, log: list[JsonValue], region: Region, seen: Observations) -> "LocalGlobalSession":
-        logs = [[entry for a, entry in log if a == arm] for arm in (LOCAL, GLOBAL)]
-        saved = zip(self.arms, state["arms"], logs, strict=True)
-        arms = [adapt_to_goals(arm, seen).restore(own, kept, region, seen) for arm, own, kept in saved]
-        session = LocalGlobalSession(self, region, seen, from_json(LocalGlobalProgress, state), arms)
+        searches = []
+        for i, sampler in enumerate(self.searches):
+            search_log = [entry for number, entry in log if number == i]
+            searches.append(adapt_to_goals(sampler, seen).restore(state["searches"][i], search_log, region, seen))
+        session = LocalGlobalSession(self, region, seen, from_json(LocalGlobalProgress, state), searches)
         session.log = list(log)
         return session
 
@@ -115,43 +119,44 @@ class LocalGlobal(LocalSampler):
 
 @dataclass
 class Record:
-    """How often the points of an arm improved, discounted."""
+    """Discounted counts of points, and of those that improved."""
 
-    gained: float = 0.5
+    improved: float = 0.5
     count: float = 1.0
 
     @property
     def rate(self) -> float:
-        return self.gained / self.count
+        return self.improved / self.count
 
     def tell(self, improved: bool) -> None:
-        self.gained, self.count = DECAY * self.gained + improved, DECAY * self.count + 1
+        self.improved = DECAY * self.improved + improved
+        self.count = DECAY * self.count + 1
 
 
 @dataclass
 class LocalGlobalProgress(Progress):
-    known: int  # rows seen when it last looked for better ones from elsewhere
-    warm: bool  # whether the warm-up is over
-    turns: int = 0  # since the last look
-    failed: int = 0  # looks in a row that gained nothing
-    pace_then: float = 0.0  # at the last of them
-    batch: int = 1  # points that were asked for last
-    gains: list[float] = field(default_factory=list)  # of the last evaluations of the local search
-    promised: float = 0.0  # points of the global search, discounted
-    kept: float = 0.0  # the shares that these gained of what was promised
-    records: list[Record] = field(default_factory=lambda: [Record(), Record()])  # of the gains of each arm
-    taught: Record = field(default_factory=lambda: Record(1.0))  # of the changes by local points
+    n_seen: int  # rows at the last ask
+    is_warm: bool  # whether the warm-up is over
+    turns: int = 0  # turns since the last look
+    failures: int = 0  # failed looks in a row
+    pace_at_failure: float = 0.0  # pace at the last failed look
+    batch: int = 1  # number of points at the last ask
+    gains: list[float] = field(default_factory=list)  # gains of the last local evaluations
+    look_count: float = 0.0  # discounted count of looks with an expected gain
+    look_ratios: float = 0.0  # discounted sum of their ratios of actual to expected gain
+    improvements: list[Record] = field(default_factory=lambda: [Record(), Record()])  # of each search
+    changes: Record = field(default_factory=lambda: Record(1.0))  # of the value, by local points
 
     @property
     def pace(self) -> float:
-        """What an evaluation of the local search gains."""
-        return sum(gain / (PACE_RESULTS * self.batch) for gain in self.gains)  # which does not overflow
+        """Recent mean gain of a local evaluation."""
+        return sum(gain / (PACE_RESULTS * self.batch) for gain in self.gains)  # divided first: no overflow
 
 
 class LocalGlobalSession(LocalSession[LocalGlobal, LocalGlobalProgress]):
-    """A point's note is [arm, the arm's own note], for the global arm also with the expected gain or None.
+    """The note of a point is [search, its note], for the global search also with the expected gain or None.
 
-    A log entry is the same of the arm's log.
+    A log entry is [search, entry of its log].
     """
 
     def __init__(
@@ -160,59 +165,61 @@ class LocalGlobalSession(LocalSession[LocalGlobal, LocalGlobalProgress]):
         region: Region,
         seen: Observations,
         progress: LocalGlobalProgress,
-        arms: list[Session],
+        searches: list[Session],
     ) -> None:
         super().__init__(settings, region, seen, progress)
-        self.arms = arms
-        self._logged = [len(arm.log) for arm in arms]  # entries of each arm's log that stand in ours
+        self.searches = searches
+        self._logged = [len(search.log) for search in searches]  # number of entries of each log in this log
 
     def state(self) -> Json:
-        return super().state() | {"arms": [arm.state() for arm in self.arms]}
+        return super().state() | {"searches": [search.state() for search in self.searches]}
 
     @property
     def done(self) -> bool:
-        return self.arms[LOCAL].done
+        return self.searches[LOCAL].done
 
     def proposer(self, note: Note) -> str:
-        return type(self.settings.arms[note[0]]).__name__
+        return type(self.settings.searches[note[0]]).__name__
 
     def move(self, region: Region) -> None:
         super().move(region)
-        for arm in self.arms:
-            arm.move(region)
+        for search in self.searches:
+            search.move(region)
 
     def ask(self, n: int) -> Proposal:
         self._catch_up()
         self.progress.batch = n
-        batch, notes = Batch(self.region, self.seen, n), list[Note]()
+        batch = Batch(self.region, self.seen, n)
+        notes: list[Note] = []
         if len(self.seen) < self.settings.warm_up:
-            proposal = self.arms[GLOBAL].ask(n)
+            proposal = self.searches[GLOBAL].ask(n)
             notes += self._used(GLOBAL, proposal, batch.take(proposal.x))
         else:
             self._end_warm_up()
-            if looks := self._looks(n):
-                notes += self._look(batch, looks)
+            if n_looks := self._n_looks(n):
+                notes += self._look(batch, n_looks)
             if batch.missing:
-                proposal = self.arms[LOCAL].ask(batch.missing + len(batch.x))
+                proposal = self.searches[LOCAL].ask(batch.missing + len(batch.x))
                 notes += self._used(LOCAL, proposal, batch.take(proposal.x))
         return Proposal(batch.x, notes)
 
     def _end_warm_up(self) -> None:
-        """Begin the local search with all rows: from none it would search near the first alone."""
-        if self.progress.warm:
+        """Start the local search after the warm-up, with all rows; without rows it stays near the first point."""
+        if self.progress.is_warm:
             return
-        arm = adapt_to_goals(self.settings.local, self.seen)
-        self.arms[LOCAL], self.progress.warm = arm.start(self.region, self.seen, child(self.progress.rng)), True
+        sampler = adapt_to_goals(self.settings.local, self.seen)
+        self.searches[LOCAL] = sampler.start(self.region, self.seen, child(self.progress.rng))
+        self.progress.is_warm = True
         self._share_incumbent()
 
     def _catch_up(self) -> None:
         """Adopt a better row of the region that another source added: the initial design, a warm start.
 
-        Done at an ask: only then is the region sure to be the same after a resume. Rows from before the session began
-        do not count: it may have left them behind.
+        An ask does so, since only then the region is the same after a resume. Rows before the start of the session do
+        not count: an earlier search may have converged there.
         """
-        rows = np.arange(self.progress.known, len(self.seen))
-        self.progress.known = len(self.seen)
+        rows = np.arange(self.progress.n_seen, len(self.seen))
+        self.progress.n_seen = len(self.seen)
         if self.incumbent is None or not len(rows):
             return
         inside = rows[self.region.contains(self.seen.x[rows])]
@@ -220,92 +227,98 @@ class LocalGlobalSession(LocalSession[LocalGlobal, LocalGlobalProgress]):
         self._share_incumbent()
 
     def _share_incumbent(self) -> None:
-        """Have both arms go on from the incumbent."""
-        for arm in self.arms:
-            if self.incumbent is not None and arm.incumbent != self.incumbent:
-                arm.recenter(self.incumbent)
+        """Recenter both searches on the incumbent."""
+        for search in self.searches:
+            if self.incumbent is not None and search.incumbent != self.incumbent:
+                search.recenter(self.incumbent)
 
-    def _used(self, a: int, proposal: Proposal, used: NDArray[np.bool_]) -> list[Note]:
-        """Return the notes of the points of an arm that are used; it forgets the others."""
-        self.arms[a].forget([proposal.notes[i] for i in np.flatnonzero(~used)])
-        self._collect(a)
-        if a == LOCAL:
-            return [[a, proposal.notes[i]] for i in np.flatnonzero(used)]
-        return [[a, proposal.notes[i], gains_of(proposal)[i]] for i in np.flatnonzero(used)]
+    def _used(self, number: int, proposal: Proposal, used: NDArray[np.bool_]) -> list[Note]:
+        """Return the notes of the points of a search that are `used`; the search forgets the others."""
+        self.searches[number].forget([proposal.notes[i] for i in np.flatnonzero(~used)])
+        self._collect(number)
+        if number == LOCAL:
+            return [[number, proposal.notes[i]] for i in np.flatnonzero(used)]
+        return [[number, proposal.notes[i], gains_of(proposal)[i]] for i in np.flatnonzero(used)]
 
-    def _collect(self, a: int) -> None:
-        """Take over what is new in an arm's log."""
-        log = self.arms[a].log
-        self.log += [[a, entry] for entry in log[self._logged[a] :]]
-        self._logged[a] = len(log)
+    def _collect(self, number: int) -> None:
+        """Add the new entries of a search's log."""
+        log = self.searches[number].log
+        self.log += [[number, entry] for entry in log[self._logged[number] :]]
+        self._logged[number] = len(log)
 
     @property
-    def _in_turn(self) -> bool:
-        """Whether the searches take turns: after a warm-up, while the local search starts."""
+    def _alternates(self) -> bool:
+        """Whether the searches alternate: after a warm-up, while the local search starts."""
         return 0 < self.settings.warm_up <= len(self.seen) < START * self.seen.dim
 
-    def _looks(self, n: int) -> int:
-        """Return in how many of the next `n` turns the global search is asked."""
-        p, looks, rows, d = self.progress, 0, len(self.seen), self.seen.dim
-        if self._in_turn:
-            looks, p.turns = divmod(p.turns + n, 2)
-            return looks
-        local, rate = max(p.records[LOCAL].rate, FEW_GAINS), p.records[GLOBAL].rate
-        ahead = rate > min(local, p.taught.rate)
-        if len(self.seen.good) < FIRST_ROWS or (rows < START * d and not ahead):
+    def _n_looks(self, n: int) -> int:
+        """Return the number of looks in the next `n` turns."""
+        p = self.progress
+        n_looks, n_rows, d = 0, len(self.seen), self.seen.dim
+        if self._alternates:
+            n_looks, p.turns = divmod(p.turns + n, 2)
+            return n_looks
+        local_rate = max(p.improvements[LOCAL].rate, FEW_GAINS)
+        is_ahead = p.improvements[GLOBAL].rate > min(local_rate, p.changes.rate)
+        if len(self.seen.good) < FIRST_ROWS or (n_rows < START * d and not is_ahead):
             return 0
-        if p.pace <= SLOWER * p.pace_then:
-            p.failed = min(p.failed, 1)
-        gap = 1 if rows < d else EVERY * 2 ** max(0, p.failed - 1)
+        if p.pace <= SLOWER * p.pace_at_failure:
+            p.failures = min(p.failures, 1)
+        wait = 1 if n_rows < d else EVERY * 2 ** max(0, p.failures - 1)
         for _ in range(n):
             p.turns += 1
-            if p.turns >= gap:
-                looks, p.turns = looks + 1, 0
-        return looks
+            if p.turns >= wait:
+                n_looks += 1
+                p.turns = 0
+        return n_looks
 
     def _look(self, batch: Batch, n: int) -> list[Note]:
-        """Take the points of the global search that promise enough, at most `n`; return their notes."""
+        """Take at most `n` points of the global search with sufficient expected gains; return their notes."""
         p = self.progress
-        proposal = self.arms[GLOBAL].ask(n)
-        trust = (FIRST_TRUST * TRUST_WEIGHT + p.kept) / (TRUST_WEIGHT + p.promised)
+        proposal = self.searches[GLOBAL].ask(n)
+        trust = (FIRST_TRUST * TRUST_WEIGHT + p.look_ratios) / (TRUST_WEIGHT + p.look_count)
         gains = gains_of(proposal)
-        used = np.array([self._in_turn or (gain is not None and gain * trust >= p.pace) for gain in gains], bool)
+        used = np.array([self._alternates or (gain is not None and gain * trust >= p.pace) for gain in gains], bool)
         used[used] = batch.take(proposal.x[used])
         return self._used(GLOBAL, proposal, used)
 
     def tell(self, notes: list[Note], rows: Rows) -> None:
-        self._credit(notes, rows)
+        self._count_gains(notes, rows)
         super().tell(notes, rows)
-        for a, arm in enumerate(self.arms):
-            if mine := [i for i, note in enumerate(notes) if note[0] == a]:
-                arm.tell([notes[i][1] for i in mine], rows[mine])
-                self._collect(a)
+        for number, search in enumerate(self.searches):
+            if positions := [i for i, note in enumerate(notes) if note[0] == number]:
+                search.tell([notes[i][1] for i in positions], rows[positions])
+                self._collect(number)
         self._share_incumbent()
 
     def forget(self, notes: list[Note]) -> None:
-        for a, own, *_ in notes:
-            self.arms[a].forget([own])
-            self._collect(a)
+        for number, note, *_ in notes:
+            self.searches[number].forget([note])
+            self._collect(number)
 
-    def _credit(self, notes: list[Note], rows: Rows) -> None:
-        """Take note of what points have gained, one after the other."""
-        p, losses = self.progress, np.where(self.seen.feasible, self.seen.f[:, 0], np.inf)
+    def _count_gains(self, notes: list[Note], rows: Rows) -> None:
+        """Count the gains of points, one after the other."""
+        p = self.progress
+        losses = np.where(self.seen.feasible, self.seen.f[:, 0], np.inf)
         before = np.delete(losses, rows)
-        least, known = float(before.min(initial=np.inf)), before[np.isfinite(before)] / 2  # halves do not overflow
-        change = 2 * INERT * float(np.ptp(known)) if len(known) else 0.0
-        for (arm, *_, promise), row in zip(notes, rows, strict=True):
+        least = float(before.min(initial=np.inf))
+        halves = before[np.isfinite(before)] / 2  # differences of halves do not overflow
+        least_change = 2 * INERT * float(np.ptp(halves)) if len(halves) else 0.0
+        for (number, *_, expected), row in zip(notes, rows, strict=True):
             y = float(losses[row])
             gain = min(least - y, MAX_GAIN) if y < least < np.inf else 0.0
-            if arm == LOCAL:
-                p.taught.tell(not abs(y - least) <= change)
+            if number == LOCAL:
+                p.changes.tell(not abs(y - least) <= least_change)
             least = min(least, y)
-            p.records[arm].tell(gain > 0)
-            if arm == LOCAL:
+            p.improvements[number].tell(gain > 0)
+            if number == LOCAL:
                 p.gains = [*p.gains, gain][-PACE_RESULTS * p.batch :]
-            elif promise is not None:
-                share = min(gain / max(promise, np.finfo(float).tiny), MAX_SHARE)
-                p.failed, p.pace_then = (0 if gain > 0 else p.failed + 1), p.pace
-                p.kept, p.promised = DECAY * p.kept + share, DECAY * p.promised + 1
+            elif expected is not None:
+                ratio = min(gain / max(expected, np.finfo(float).tiny), MAX_RATIO)
+                p.failures = 0 if gain > 0 else p.failures + 1
+                p.pace_at_failure = p.pace
+                p.look_ratios = DECAY * p.look_ratios + ratio
+                p.look_count = DECAY * p.look_count + 1
 
 
 def gains_of(proposal: Proposal) -> list[float | None]:

@@ -55,43 +55,43 @@ def test_gains_set_the_pace_and_promises_that_are_not_kept_cost_trust() -> None:
     search = Search(BOTH, Box(0.0, 1.0, dim=2), 0, given=12)
     own = session(search)
     p, best = own.progress, float(search.seen.y[own.incumbent])
-    own._credit([[LOCAL, None]], np.array([0]))  # no gain: row 0 is not better than the incumbent
-    assert p.pace == 0.0 and p.records[LOCAL].rate < 0.5
+    own._count_gains([[LOCAL, None]], np.array([0]))  # no gain: row 0 is not better than the incumbent
+    assert p.pace == 0.0 and p.improvements[LOCAL].rate < 0.5
     row = search.seen.append(np.full((1, 2), 0.31), np.array([best - 1.0]), np.ones(1), np.array([99]), np.array([0]))
-    own._credit([[LOCAL, None]], row)
-    assert p.pace == pytest.approx(1 / PACE_RESULTS) and p.records[LOCAL].gained == pytest.approx(0.9 * 0.45 + 1)
+    own._count_gains([[LOCAL, None]], row)
+    assert p.pace == pytest.approx(1 / PACE_RESULTS) and p.improvements[LOCAL].improved == pytest.approx(0.9 * 0.45 + 1)
     p.batch = 4
     assert p.pace == pytest.approx(1 / (4 * PACE_RESULTS))  # of as many results in each of the last asks
     p.batch = 1
-    own._credit([[GLOBAL, None, 2.0], [GLOBAL, None, 0.5]], np.array([row[0], 0]))
-    assert p.kept == pytest.approx(0.9 * 0.5) and p.promised == pytest.approx(1.9)
-    assert FIRST_TRUST < (2 * FIRST_TRUST + p.kept) / (2 + p.promised) < 1
+    own._count_gains([[GLOBAL, None, 2.0], [GLOBAL, None, 0.5]], np.array([row[0], 0]))
+    assert p.look_ratios == pytest.approx(0.9 * 0.5) and p.look_count == pytest.approx(1.9)
+    assert FIRST_TRUST < (2 * FIRST_TRUST + p.look_ratios) / (2 + p.look_count) < 1
 
 
 def test_while_the_local_search_starts_there_are_looks_only_where_global_points_improve_more_often() -> None:
     search = Search(BOTH, Box(0.0, 1.0, dim=8), 0, given=5)
     own = session(search)
-    assert own._looks(10) == 0
+    assert own._n_looks(10) == 0
     p = own.progress
-    p.records[LOCAL].count = 5.0
-    assert own._looks(4) == 4  # fewer rows than parameters
-    p.records[GLOBAL].count = 2.0
-    assert own._looks(4) == 0  # they seldom improve
-    p.taught.gained = 0.1
-    assert own._looks(4) == 4  # local points change nothing
+    p.improvements[LOCAL].count = 5.0
+    assert own._n_looks(4) == 4  # fewer rows than parameters
+    p.improvements[GLOBAL].count = 2.0
+    assert own._n_looks(4) == 0  # they seldom improve
+    p.changes.improved = 0.1
+    assert own._n_looks(4) == 4  # local points change nothing
 
 
 def test_looks_that_fail_wait_twice_as_long_until_the_descent_slows() -> None:
     search = Search(BOTH, Box(0.0, 1.0, dim=2), 0, given=12)
     own = session(search)
     p = own.progress
-    assert own._looks(4 * EVERY) == 4
+    assert own._n_looks(4 * EVERY) == 4
     p.gains = [1.0] * PACE_RESULTS
     for expected in (4, 2, 1):
-        own._credit([[GLOBAL, 1.0]], np.array([0]))  # row 0 is not better than the others
-        assert own._looks(4 * EVERY) == expected
+        own._count_gains([[GLOBAL, 1.0]], np.array([0]))  # row 0 is not better than the others
+        assert own._n_looks(4 * EVERY) == expected
     p.gains = [0.001] * PACE_RESULTS
-    assert own._looks(4 * EVERY) == 4
+    assert own._n_looks(4 * EVERY) == 4
 
 
 def test_with_constraints_gains_are_those_of_feasible_points() -> None:
@@ -102,10 +102,10 @@ def test_with_constraints_gains_are_those_of_feasible_points() -> None:
         (search,) = opt._searches.live.values()
         assert isinstance(search.session, LocalGlobalSession)
         p = search.session.progress
-        p.gains, p.turns, p.failed = [], EVERY, 1
+        p.gains, p.turns, p.failures = [], EVERY, 1
         (trial,) = opt.ask()
         opt.tell(trial, {"loss": -100.0, "over": over})
-        assert opt._searches.proposers[len(opt.seen) - 1] == "GpBo" and p.failed == (0 if gained else 2)
+        assert opt._searches.proposers[len(opt.seen) - 1] == "GpBo" and p.failures == (0 if gained else 2)
 
 
 @pytest.mark.parametrize("batch", [1, 4])
@@ -203,4 +203,4 @@ def test_the_global_search_may_note_what_it_likes_and_is_judged_by_its_gains(gai
     if gain is not None:
         assert search.out[number] == [GLOBAL, 1e9, 1.0]
         search.tell([number])
-        assert session(search).progress.promised == 1.0
+        assert session(search).progress.look_count == 1.0

@@ -41,8 +41,8 @@ def test_all_options_are_tried_of_as_many_as_are_listed() -> None:
 
 def test_a_proposal_looks_at_no_more_candidates_where_there_are_more_options(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[int] = []
-    real = _CandidatePool.at
-    monkeypatch.setattr(_CandidatePool, "at", lambda self, z: looked.append(len(z)) or real(self, z))
+    real = _CandidatePool.add
+    monkeypatch.setattr(_CandidatePool, "add", lambda self, z: looked.append(len(z)) or real(self, z))
     for count in (1_000, 8_000):
         search = Search(MixedGp(), Space([words(count), Float(0, 1)]), 0, loss=far)
         search.tell(search.ask(12))

@@ -213,7 +213,7 @@ def test_it_holds_the_contract_in_spaces_of_other_kinds(space: SearchSpace) -> N
 @pytest.mark.dear
 def test_as_an_arm_of_the_default_it_holds_the_contract() -> None:
     space = Space([Float(1e-4, 1, log=True), Float(0, 1), Choice(list("abc"))])
-    assert MixedGp() in default(space).arms  # type: ignore[attr-defined]
+    assert MixedGp() in default(space).searches  # type: ignore[attr-defined]
     check_sampler(default(space), space)
 
 

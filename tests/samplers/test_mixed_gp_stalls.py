@@ -39,7 +39,7 @@ def test_where_all_that_is_near_is_known_it_looks_everywhere_again() -> None:
     looked = _CandidatePool(
         session.model.update(session.incumbent, np.random.default_rng(0)), session.coding, session._within, 0.0
     )
-    values = looked.at(np.vstack([x[:1], parameters.draw(300, np.random.default_rng(0))]))
+    values = looked.add(np.vstack([x[:1], parameters.draw(300, np.random.default_rng(0))]))
     assert values[0] >= np.quantile(values[np.isfinite(values)], 0.98)
 
 
@@ -49,7 +49,7 @@ def test_a_row_of_a_table_counts_as_one_parameter() -> None:
     differ = (z[:, :5] != here[:, :5]).any(1) * 1 + (z[:, 5:] != here[:, 5:]).sum(1)
     assert np.array_equal(session._within(z), differ <= 1)
     assert (differ[session._within(z)] == 1).any()
-    assert session._farthest == 3
+    assert session._max_radius == 3
 
 
 def test_what_is_switched_off_in_both_does_not_count_as_different() -> None:

@@ -25,7 +25,7 @@ class GpCma(LocalSampler):
 
     Notes
     -----
-    One normal distribution is the search distribution, the trust region and the metric of the model. The model ranks
+    A normal distribution is the search distribution, the trust region and the metric of the model. The model ranks
     generations of CMA-ES, three for ten evaluations. Then Thompson sampling chooses a batch among draws of the
     distribution. A run that stalls or converges is followed by a run from a uniform point, which models its own
     evaluations. Closest relatives: DTS-CMA-ES (Bajer, Pitra and Holena 2019) and lq-CMA-ES (Hansen 2019).
@@ -38,7 +38,7 @@ class GpCma(LocalSampler):
     2
     """
 
-    version: ClassVar[int] = 3  # see lamcts.journal.settings
+    version: ClassVar[int] = 4  # see lamcts.journal.settings
     supports: ClassVar[Supports] = Supports(centre=True)
     sigma: float = 0.3
 

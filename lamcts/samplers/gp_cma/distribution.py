@@ -22,8 +22,8 @@ MIN_EIGENVALUE = 1e-14  # least eigenvalue of C, as a share of the largest: the 
 class Distribution:
     """N(mean, sigma^2 C) over the unit cube, with the evolution paths of C and of the step size.
 
-    `covariance` is C: [d, d], or [d] where it is diagonal. `widest` bounds the standard deviation along any axis; it is
-    None outside a close-up.
+    `covariance` is C: [d, d], or [d] if it is diagonal. `widest` bounds the standard deviation along any axis; None
+    outside a close-up.
     """
 
     mean: Floats
@@ -39,7 +39,7 @@ class Distribution:
 
     @classmethod
     def at(cls, mean: Floats, sigma: float, space: SearchSpace | None = None) -> "Distribution":
-        """Return the distribution of a new run: C = I, along the ways that keep the sums of a space."""
+        """Return the distribution of a new run: C = I, projected on directions that keep the sums of a space."""
         d = len(mean)
         covariance = np.ones(d) if d > DIAGONAL_ABOVE else np.eye(d)
         if space is not None and d <= DIAGONAL_ABOVE:
@@ -70,10 +70,11 @@ class Distribution:
         d, k = len(self.mean), len(x)
         rates = Rates.of(d, k)
         z = self.whiten(x)
-        # Hansen 2011 (injection): a point that no draw of this distribution would reach counts as one at its rim
+        # Hansen 2011 (injection): points farther than usual draws of this distribution are moved to its rim
         most = math.sqrt(d) + 2 * d / (d + 2)
         z *= np.minimum(1.0, most / np.maximum(np.linalg.norm(z, axis=1), MIN_EIGENVALUE))[:, None]
-        y, parents = self._unwhitened(z), k // 2
+        y = self._unwhitened(z)
+        parents = k // 2
         step = rates.weights[:parents] @ y[:parents]
         self.generation += 1
         self._move(step)
@@ -104,26 +105,26 @@ class Distribution:
     def _update_covariance(self, rates: "Rates", y: Floats, z: Floats, steady: bool) -> None:
         weights, d = rates.weights, len(self.mean)
         active = np.where(weights >= 0, weights, weights * d / np.maximum(np.square(z).sum(1), MIN_EIGENVALUE))  # [k]
-        lost = (1 - steady) * rates.one * rates.path * (2 - rates.path)
-        old = 1 + lost - rates.one - rates.many * float(weights.sum())
+        lost = (1 - steady) * rates.rank_one * rates.path * (2 - rates.path)
+        old = 1 + lost - rates.rank_one - rates.rank_mu * float(weights.sum())
         if self.axes is None:
-            one, many = np.square(self.path), active @ np.square(y)
+            rank_one, rank_mu = np.square(self.path), active @ np.square(y)
         else:
-            one, many = np.outer(self.path, self.path), (y.T * active) @ y
-        self.covariance = old * self.covariance + rates.one * one + rates.many * many
+            rank_one, rank_mu = np.outer(self.path, self.path), (y.T * active) @ y
+        self.covariance = old * self.covariance + rates.rank_one * rank_one + rates.rank_mu * rank_mu
 
     def _decompose(self) -> None:
-        """Keep the axes of C, as columns [d, d] (None: diagonal), and its standard deviations along them, [d]."""
+        """Set the axes of C, as columns [d, d] (None: diagonal), and its standard deviations along them, [d]."""
         values = self._variances()
         least = MIN_EIGENVALUE * float(values.max())
         if values.min() < least:
-            lift = 2 * least - float(values.min())  # to twice the limit: a state read back is not lifted again
+            lift = 2 * least - float(values.min())  # to twice the limit: a restored state is not lifted again
             self.covariance = self.covariance + (lift if self.axes is None else lift * np.eye(len(values)))
             values = self._variances()
         self.scales: Floats = np.sqrt(values)
 
     def _variances(self) -> Floats:
-        """Keep the axes of C, and return its variances along them, [d]."""
+        """Set the axes of C, and return its variances along them, [d]."""
         self.axes: Floats | None = None
         if self.covariance.ndim == 1:
             return self.covariance
@@ -142,9 +143,9 @@ class Distribution:
 
 
 class Whitening(NamedTuple):
-    """The coordinates of a distribution at one moment, `stretch` times as wide.
+    """Coordinates of a distribution, `stretch` times as wide.
 
-    A model keeps them while the distribution moves on.
+    A model keeps them while the distribution changes.
     """
 
     mean: Floats
@@ -171,15 +172,16 @@ class Whitening(NamedTuple):
 class Rates:
     """Weights [k] and learning rates of a generation of k points in d dimensions, with the tutorial's names.
 
-    mass: mu_eff; path: c_c; step_path: c_sigma; one: c_1; many: c_mu; damping: d_sigma; usual_length: E|N(0, I)|.
+    mass: mu_eff; path: c_c; step_path: c_sigma; rank_one: c_1; rank_mu: c_mu; damping: d_sigma; usual_length:
+    E|N(0, I)|.
     """
 
     weights: Floats
     mass: float
     path: float
     step_path: float
-    one: float
-    many: float
+    rank_one: float
+    rank_mu: float
     damping: float
     usual_length: float
 
@@ -190,14 +192,15 @@ class Rates:
         w = math.log((k + 1) / 2) - np.log(np.arange(1, k + 1))  # [k]
         mass = float(w[:mu].sum() ** 2 / np.square(w[:mu]).sum())
         negative = float(w[mu:].sum() ** 2 / np.square(w[mu:]).sum())
-        path, step_path = (4 + mass / d) / (d + 4 + 2 * mass / d), (mass + 2) / (d + mass + 5)
-        one = 2 / ((d + 1.3) ** 2 + mass)
-        many = min(1 - one, 2 * (0.25 + mass + 1 / mass - 2) / ((d + 2) ** 2 + mass))
+        path = (4 + mass / d) / (d + 4 + 2 * mass / d)
+        step_path = (mass + 2) / (d + mass + 5)
+        rank_one = 2 / ((d + 1.3) ** 2 + mass)
+        rank_mu = min(1 - rank_one, 2 * (0.25 + mass + 1 / mass - 2) / ((d + 2) ** 2 + mass))
         if d > DIAGONAL_ABOVE:  # Ros and Hansen 2008: fewer numbers to learn
-            one, many = min(0.5, one * (d + 2) / 3), min(0.5, many * (d + 2) / 3)
-        least = min(1 + one / many, 1 + 2 * negative / (mass + 2), (1 - one - many) / (d * many))
+            rank_one, rank_mu = min(0.5, rank_one * (d + 2) / 3), min(0.5, rank_mu * (d + 2) / 3)
+        least = min(1 + rank_one / rank_mu, 1 + 2 * negative / (mass + 2), (1 - rank_one - rank_mu) / (d * rank_mu))
         w[mu:] *= least / -w[mu:].sum()
         w[:mu] /= w[:mu].sum()
         damping = 1 + 2 * max(0.0, math.sqrt((mass - 1) / (d + 1)) - 1) + step_path
         usual = math.sqrt(d) * (1 - 1 / (4 * d) + 1 / (21 * d * d))
-        return cls(w, mass, path, step_path, one, many, damping, usual)
+        return cls(w, mass, path, step_path, rank_one, rank_mu, damping, usual)

@@ -1,7 +1,7 @@
 """The surrogate of `GpCma`: a Gaussian process in the coordinates of the search distribution.
 
-The metric of its kernel is that of C, so one length scale is enough, and the model does not change when the box is
-scaled or rotated. Losses enter by one of three transforms, that whose leave-one-out forecasts order the better half of
+The metric of its kernel is that of C. So a single length scale is enough, and the model is invariant under scaling and
+rotation of the box. Losses take one of three transforms: the one whose leave-one-out forecasts rank the better half of
 the rows best. Letters: n rows, m points, d coordinates.
 """
 
@@ -19,27 +19,27 @@ from lamcts.models.posterior import Posterior, factor
 from lamcts.samplers.gp_cma.distribution import Distribution, Whitening
 from lamcts.types import Floats, Rows
 
-MAX_ROWS = 300  # the cost of a factor (development runs: 150 is worse, 600 is level)
-ROWS_PER_DIM, MIN_ROWS = 20, 50  # Bajer, Pitra and Holena 2019 (DTS-CMA-ES): 20 d
+MAX_ROWS = 300  # rows of the model: more cost time of the factor (development runs: 150 is worse, 600 is level)
+ROWS_PER_DIM, MIN_ROWS = 20, 50  # rows of the model: as Bajer, Pitra and Holena 2019 (DTS-CMA-ES), 20 d
 LENGTHS = tuple(0.5 * 2.0 ** (k / 2) for k in range(9))  # times sqrt(d), the usual distance of a draw from the mean
-NOISES = (1e-8, 1e-6, 1e-4, 1e-2, 1e-1)  # of the Matern part's variance
-QUADRATICS = (0.0, 0.1, 1.0, 10.0, 100.0, 1000.0)  # of the Matern part's variance
-GRID_STEPS, GRID_STEPS_FEW, FEW_ROWS = 2, 6, 100  # neighbours tried at each fit; of fewer rows than the last, more
-TRY_EVERY = 3  # evaluations, after which another transform is tried (development runs: 1 is level)
-SWITCH_RATIO = 0.8  # of the transform's 1 - rank correlation, which another must be below (development runs)
-DESCENT_STEPS = 50  # of L-BFGS down the posterior mean (untuned)
-SAMPLE_NOISE = 1e-8  # of the signal: posterior samples at known points stay finite (untuned)
+NOISES = (1e-8, 1e-6, 1e-4, 1e-2, 1e-1)  # variances over that of the Matern part
+QUADRATICS = (0.0, 0.1, 1.0, 10.0, 100.0, 1000.0)  # variances over that of the Matern part
+GRID_STEPS, GRID_STEPS_FEW, FEW_ROWS = 2, 6, 100  # neighbours tried at each fit; more with fewer rows than FEW_ROWS
+TRY_EVERY = 3  # evaluations between trials of another transform (development runs: 1 is level)
+SWITCH_RATIO = 0.8  # largest ratio of 1 - rank correlation for a switch of the transform (development runs)
+DESCENT_STEPS = 50  # L-BFGS steps down the posterior mean: more cost time, fewer stop above the minimum
+SAMPLE_NOISE = 1e-8  # variance over the signal's: keeps the factor of posterior samples at evaluated points finite
 
 
 class RunPosterior(Posterior):
-    """The posterior of a run's rows, which may lie on a quadratic: the prior of its signal hardly counts."""
+    """Posterior of the rows of a run, with a weak prior of the signal: a quadratic may explain the rows."""
 
-    signal_shape, signal_rate = 0.0, 1e-3  # the rate is a sum of squares that constant losses count as (untuned)
+    signal_shape, signal_rate = 0.0, 1e-3  # a small rate, so that constant losses have a positive signal
 
 
 @dataclass(frozen=True)
 class GridIndex:
-    """A point on the grid of hyper-parameters: indices into LENGTHS, NOISES and QUADRATICS, and the next neighbour."""
+    """A point on the grid of hyper-parameters: indices into LENGTHS, NOISES and QUADRATICS. `turn`: next neighbour."""
 
     length: int = 4
     noise: int = 2
@@ -47,7 +47,7 @@ class GridIndex:
     turn: int = 0
 
     def hyper(self, dim: int) -> Hyper:
-        """Return the hyper-parameters at this point: one length scale for all coordinates."""
+        """Return the hyper-parameters at this point, with a common length scale of all coordinates."""
         lengths = np.full(dim, LENGTHS[self.length] * dim**0.5)
         return Hyper(lengths, NOISES[self.noise], quadratic=QUADRATICS[self.quadratic])
 
@@ -60,16 +60,16 @@ class GridIndex:
         axis, step = divmod(self.turn, 2)
         index = [self.length, self.noise, self.quadratic]
         index[axis] += 1 - 2 * step
-        inside = 0 <= index[axis] < (len(LENGTHS), len(NOISES), len(QUADRATICS))[axis]
+        is_inside = 0 <= index[axis] < (len(LENGTHS), len(NOISES), len(QUADRATICS))[axis]
         length, noise, quadratic = index
-        return GridIndex(length, noise, quadratic, self.turned().turn) if inside else None
+        return GridIndex(length, noise, quadratic, self.turned().turn) if is_inside else None
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Where the next fit begins: the transform in use, the index of each, and which other is tried next.
+    """State of the fits: the transform in use, the grid index of each transform, and the next one to try.
 
-    tried: rows of the run when another transform was last tried.
+    tried: number of rows of the run at the last trial of another transform.
     """
 
     transform: int = 1
@@ -80,25 +80,27 @@ class Fit:
     def climb(
         self, transform: int, u: Floats, z: Floats, known: KnownNoise | None = None
     ) -> "tuple[RunPosterior, Fit]":
-        """Return a posterior of rows `u` [n, d], `z` [n] after a few steps of hill climbing, and where the next begins.
+        """Return the posterior of rows `u` [n, d], `z` [n] after a few steps of hill climbing, and the new fit.
 
-        The steps climb the likelihood.
+        The steps maximise the likelihood.
         """
         n, d = u.shape
-        inputs, column, index = Inputs.of(u), z[:, None], self.indices[transform]
+        inputs, column = Inputs.of(u), z[:, None]
+        index = self.indices[transform]
         best = RunPosterior.of(inputs, column, index.hyper(d), known)
         for _ in range(GRID_STEPS_FEW if n < FEW_ROWS else GRID_STEPS):
-            tried, index = index.neighbour(), index.turned()
-            if tried is None:
+            neighbour = index.neighbour()
+            index = index.turned()
+            if neighbour is None:
                 continue
-            new = RunPosterior.of(inputs, column, tried.hyper(d), known)
+            new = RunPosterior.of(inputs, column, neighbour.hyper(d), known)
             if new.misfit() < best.misfit():
-                best, index = new, tried
+                best, index = new, neighbour
         return best, replace(self, indices=[*self.indices[:transform], index, *self.indices[transform + 1 :]])
 
 
 class Model(NamedTuple):
-    """A fitted posterior in the coordinates of a frame; `correlation` is its rank correlation on rows left out."""
+    """A fitted posterior in the coordinates of a frame; `correlation`: leave-one-out rank correlation."""
 
     frame: Whitening
     posterior: Posterior
@@ -109,8 +111,9 @@ class Model(NamedTuple):
         return self.posterior.expect(self._inputs(x))[:, 0]
 
     def minimiser(self, x: Floats, width: float) -> Floats:
-        """Return a local minimiser of the forecasts from `x` [d], within `width` deviations of the mean, [d]."""
-        u, most = self.frame(x), width / self.frame.stretch
+        """Return a local minimiser [d] of the forecasts from `x` [d], within `width` deviations of the mean."""
+        u = self.frame(x)
+        most = width / self.frame.stretch
         low, high = np.minimum(-most, u), np.maximum(most, u)
 
         def slope(u: Floats) -> tuple[float, Floats]:
@@ -120,7 +123,7 @@ class Model(NamedTuple):
         return self.frame.back(lowest(slope, u, low, high, DESCENT_STEPS)[0])
 
     def sample(self, x: Floats, n: int, pending: Floats, rng: np.random.Generator) -> Floats:
-        """Return `n` joint posterior samples at `x` [m, d], [n, m], as if `pending` [p, d] came out as expected."""
+        """Return `n` joint posterior samples at `x` [m, d], [n, m], with fantasies at `pending` [p, d]."""
         posterior = self.posterior.fantasize(self._inputs(pending)) if len(pending) else self.posterior
         mean, share = posterior.joint(self._inputs(x))
         draws = rng.standard_normal((n, len(x))) @ factor(share, SAMPLE_NOISE).T
@@ -132,25 +135,26 @@ class Model(NamedTuple):
 
 
 def fitted(
-    distribution: Distribution, x: Floats, y: Floats, fit: Fit, told: int, sems: Floats | None = None
+    distribution: Distribution, x: Floats, y: Floats, fit: Fit, n_rows: int, sems: Floats | None = None
 ) -> tuple[Model, Fit]:
-    """Return the model of rows `x` [n, d], `y` [n], after a step of `fit`, and the next fit; the run has `told` rows.
+    """Return the model of rows `x` [n, d], `y` [n] after a step of `fit`, and the next fit.
 
-    sems: standard errors of the losses [n], nan where unknown; None: of none.
+    n_rows: number of rows of the run. sems: standard errors of the losses [n], nan where unknown; None: all unknown.
     """
     u = distribution.whiten(x)
     stretch = max(1.0, float(np.sqrt(np.median(np.square(u).sum(1)) / x.shape[1])))
     u /= stretch
     z = transforms(y)
-    known = [KnownNoise.of(sems, y, each) for each in z]
+    known = [KnownNoise.of(sems, y, losses) for losses in z]
     posterior, fit = fit.climb(fit.transform, u, z[fit.transform], known[fit.transform])
     correlation = left_out_correlation(posterior, y)
-    if told - fit.tried >= TRY_EVERY:
+    if n_rows - fit.tried >= TRY_EVERY:
         rival = (fit.transform + 1 + fit.turn % 2) % 3
-        other, fit = replace(fit, turn=fit.turn + 1, tried=told).climb(rival, u, z[rival], known[rival])
-        better = left_out_correlation(other, y)
-        if 1 - better < SWITCH_RATIO * (1 - correlation):
-            posterior, correlation, fit = other, better, replace(fit, transform=rival)
+        other, fit = replace(fit, turn=fit.turn + 1, tried=n_rows).climb(rival, u, z[rival], known[rival])
+        rival_correlation = left_out_correlation(other, y)
+        if 1 - rival_correlation < SWITCH_RATIO * (1 - correlation):
+            posterior, correlation = other, rival_correlation
+            fit = replace(fit, transform=rival)
     return Model(Whitening.of(distribution, stretch), posterior, correlation), fit
 
 
@@ -164,18 +168,18 @@ def transforms(y: Floats) -> list[Floats]:
     """Return losses [n] in standard units: gaps to the least, normal scores of ranks, roots of gaps."""
     from scipy.special import ndtri
 
-    above = y - y.min()
-    above = above if np.isfinite(above).all() else y / 2 - y.min() / 2
-    above = np.ldexp(above, -np.frexp(above.max())[1])  # exact; roots of odd powers of two would be rounded otherwise
-    return [plain(values) for values in (above, ndtri((ranks(y) + 0.5) / len(y)), np.sqrt(above))]
+    gaps = y - y.min()
+    gaps = gaps if np.isfinite(gaps).all() else y / 2 - y.min() / 2
+    gaps = np.ldexp(gaps, -np.frexp(gaps.max())[1])  # exact; without it, roots depend on powers of two
+    return [plain(values) for values in (gaps, ndtri((ranks(y) + 0.5) / len(y)), np.sqrt(gaps))]
 
 
 def nearest(distribution: Distribution, x: Floats, reach: float | None) -> Rows:
-    """Return the rows of `x` [n, d] for the model, nearest to the mean first; with `reach`, those within it."""
+    """Return the rows of `x` [n, d] for the model, the nearest to the mean first; with `reach`, those within it."""
     n, d = x.shape
-    far = np.square(distribution.whiten(x)).sum(1)
+    squares = np.square(distribution.whiten(x)).sum(1)
     most = min(n, max(ROWS_PER_DIM * d, MIN_ROWS), MAX_ROWS)
-    near: Rows = np.argsort(far, kind="stable")[:most]
+    near: Rows = np.argsort(squares, kind="stable")[:most]
     if reach is not None:
-        near = near[: max(min(most, 2 * d + 10), int((far[near] <= reach**2 * d).sum()))]
+        near = near[: max(min(most, 2 * d + 10), int((squares[near] <= reach**2 * d).sum()))]
     return near

@@ -1,4 +1,4 @@
-"""The loop of `GpCma`: start, CMA-ES on a model, close-up when the model is blind, restart when it stalls.
+"""Sessions of `GpCma`: start, CMA-ES on a model, close-up when the model ranks badly, restart when the run stalls.
 
 Letters: n rows, d coordinates, k points.
 """
@@ -22,38 +22,37 @@ from lamcts.types import Floats, Note, Rows
 if TYPE_CHECKING:
     from lamcts.samplers.gp_cma import GpCma
 
-MIN_ROWS = 4  # rows that a model is fitted to
-CANDIDATES = 200  # draws that Thompson samples choose among; 600 are level at twice the time (development runs)
-MINIMISER_DISTANCE = 2.0  # standard deviations within which the model's minimiser is looked for (development runs: 1,
-# 4)
-GENERATIONS_PER_EVALUATION = 0.3  # played for each evaluation (development runs: 1 contracts too early)
+MIN_ROWS = 4  # least rows of a model
+CANDIDATES = 200  # candidates of Thompson sampling; 600 are level at twice the time (development runs)
+MINIMISER_DISTANCE = 2.0  # standard deviations that bound the model's minimiser (development runs: 1, 4)
+GENERATIONS_PER_EVALUATION = 0.3  # on the model (development runs: 1 contracts too early)
 GENERATION_SIZE = 4.0  # times 8 + 6 ln d (Bajer et al. 2019): points of a generation (development runs)
-OUTSIDE_PENALTY = 0.1  # of the forecasts' spread, for each squared deviation outside the cube (development runs: 0, 1)
+OUTSIDE_PENALTY = 0.1  # forecasts' spreads, for each squared deviation outside the cube (development runs: 0, 1)
 STALL_EVALUATIONS = 5.0  # evaluations without progress, times d, after which a run ends (development runs: 10; noisy:
 # 3, never)
-MIN_AXIS = 1e-9  # of the cube: a run whose axes are all shorter ends (Hansen 2016: TolX)
+MIN_AXIS = 1e-9  # share of the cube: a run ends when all axes are shorter (Hansen 2016: TolX)
 CLOSE_UP_CORRELATION = 0.4  # leave-one-out rank correlation below which a close-up starts (development runs)
-CLOSE_UP_FACTOR = 4.0  # the factor of a close-up (untuned)
+CLOSE_UP_FACTOR = 4.0  # factor by which a close-up shrinks the step: more leaves fewer rows for its model
 CLOSE_UP_DISTANCE = 3.0  # standard deviations times sqrt(d) within which a close-up's rows lie (Bajer et al. 2019: 4)
 PATIENCE = 2  # times d: evaluations without progress before a close-up, and values whose mean is watched
 
 
 @dataclass
 class GpCmaRun:
-    """One run: a start, then the search distribution, on a model of its own evaluations alone."""
+    """A run: a start, then the search distribution, with a model of the evaluations of this run."""
 
-    first: int = 0  # rows there were when it began
-    after: int = -1  # number of the last trial issued before it
-    origin: Floats | None = None  # where it begins, [d]; None: at the initial design
+    first: int = 0  # number of rows at its start
+    after: int = -1  # number of the last trial before its start
+    origin: Floats | None = None  # first point, [d]; None: the initial design
     start: Start = field(default_factory=Start)
     distribution: Distribution | None = None  # None until the start is over
     fit: Fit = field(default_factory=Fit)
-    due: float = 1.0  # generations to play before the next batch
-    since: int = 0  # evaluations since the last progress
+    generations: float = 1.0  # to simulate before the next batch
+    stalled: int = 0  # evaluations since the last progress
     best: float | None = None  # least loss
     level: float | None = None  # least mean of the last 2 d losses
-    mark: int = 0  # rows there were when this scale was begun
-    close: bool = False  # whether this is a close-up
+    scale_start: int = 0  # number of rows at the start of this scale
+    is_close_up: bool = False
 
 
 @dataclass
@@ -62,13 +61,14 @@ class GpCmaProgress(Progress):
 
 
 class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
-    """A point needs no note: results act through the model of the run's rows."""
+    """A point has no note: results act through the model of the rows of the run."""
 
     settings: "GpCma"
-    _success: Success | None = None  # where evaluations fail, as of the latest ask
+    _success: Success | None = None  # as of the latest ask
 
     def ask(self, n: int) -> Proposal:
-        p, batch = self.progress, Batch(self.region, self.seen, n)
+        p = self.progress
+        batch = Batch(self.region, self.seen, n)
         p.incumbent = self.seen.best_row(self._usable(), p.incumbent)
         if self._ended():
             self._restart()
@@ -83,13 +83,13 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
     # The start ------------------------------------------------------------------------------------------------------
 
     def _started(self, rows: Rows, batch: int) -> bool:
-        """Return whether the start is over, `batch` points being out or asked for; if so the search begins."""
+        """Return whether the start is over, with `batch` points pending or asked for; if so, set the distribution."""
         run = self.progress.run
         if not run.start.over(len(rows), self.seen.dim, batch) or len(rows) < MIN_ROWS:
             return False
         sigma = min(run.start.radius, self.settings.sigma)
         run.distribution = Distribution.at(self._anchor(), sigma, self.region.space)
-        run.mark = len(self.seen)
+        run.scale_start = len(self.seen)
         return True
 
     def _first_points(self, batch: Batch, rows: Rows) -> None:
@@ -107,8 +107,9 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
             self._take(batch, step[None])
 
     def _anchor(self) -> Floats:
-        """Return the best point of this run [d]; before there is one its origin, a point that is out, or the centre."""
-        best, origin = self.seen.best_row(self._rows()), self.progress.run.origin
+        """Return the best point of this run [d], or else its origin, a pending point, or the centre."""
+        best = self.seen.best_row(self._rows())
+        origin = self.progress.run.origin
         if best is not None:
             return np.array(self.seen.x[best])
         if origin is not None:
@@ -118,24 +119,24 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
     # A batch --------------------------------------------------------------------------------------------------------
 
     def _model_points(self, batch: Batch, rows: Rows) -> None:
-        """Fit, play generations on the model, and take the minimisers of posterior samples."""
+        """Fit, simulate generations on the model, and take the minimisers of posterior samples."""
         run, d, rng = self.progress.run, self._distribution, self.progress.rng
         model = self._fit(rows)
-        self._look_closer(model)
+        self._start_close_up(model)
         k = int(GENERATION_SIZE * (8 + 6 * np.log(self.seen.dim)))
-        for _ in range(int(run.due)):
+        for _ in range(int(run.generations)):
             x = d.draw(k, rng)
             d.update(x[np.argsort(self._cost(model, x), kind="stable")])
-            for part in sums_of(self.region.space):  # rounding would add up
+            for part in sums_of(self.region.space):  # against rounding errors
                 d.mean[part] += (1.0 - d.mean[part].sum()) / (part.stop - part.start)
-        run.due += GENERATIONS_PER_EVALUATION * batch.missing - int(run.due)
+        run.generations += GENERATIONS_PER_EVALUATION * batch.missing - int(run.generations)
         candidates = self._candidates(model)
         batch.take(candidates[self._picks(model, candidates, batch.missing)])
 
     def _fit(self, rows: Rows) -> Model:
         run, d = self.progress.run, self._distribution
         rows, n = self._with_predicted(rows), len(rows)
-        near = nearest(d, self.seen.x[rows], CLOSE_UP_DISTANCE if run.close else None)
+        near = nearest(d, self.seen.x[rows], CLOSE_UP_DISTANCE if run.is_close_up else None)
         failed = len(self.seen.good) < len(self.seen)
         self._success = unless_chance(success_near(self.seen, d.mean.clip(0, 1))) if failed else None
         sems = errors_of(self.seen, rows[near])
@@ -144,29 +145,29 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         return model
 
     def _cost(self, model: Model, x: Floats) -> Floats:
-        """Return what draws [k, d] are ranked by: forecasts within the cube, and how far outside they lie."""
+        """Return the costs of draws [k, d]: forecasts, and penalties outside the cube and of likely failure, [k]."""
         inside = self.region.space.snap(x) if is_dependent(self.region.space) else x.clip(0, 1)
         forecast = model.expect(inside)
         outside = np.square((x - inside) / self._distribution.deviations).sum(1)
-        cost: Floats = forecast + OUTSIDE_PENALTY * forecast.std() * outside + self._failing(inside)
+        cost: Floats = forecast + OUTSIDE_PENALTY * forecast.std() * outside + self._failure_penalty(inside)
         return cost
 
-    def _failing(self, x: Floats) -> Floats:
-        """Return what puts points [m, d] that are likely to fail behind all others, [m]."""
+    def _failure_penalty(self, x: Floats) -> Floats:
+        """Return penalties that rank points [m, d] that are likely to fail behind all others, [m]."""
         if self._success is None:
             return np.zeros(len(x))
-        short = self._success.shortfall(x)
-        return np.where(short > 0, INFEASIBLE_PENALTY + short, 0.0)
+        shortfall = self._success.shortfall(x)
+        return np.where(shortfall > 0, INFEASIBLE_PENALTY + shortfall, 0.0)
 
     def _candidates(self, model: Model) -> Floats:
-        """Return unknown points inside the region, snapped, [m, d]: draws, and the model's minimiser near the best."""
+        """Return unevaluated, snapped points inside the region, [m, d]: draws, and a minimiser of the model."""
         x = self._inside(self._distribution.draw(CANDIDATES, self.progress.rng))
         if len(x):
             x = np.vstack([x, self._inside(model.minimiser(x[np.argmin(model.expect(x))], MINIMISER_DISTANCE)[None])])
         return x[self.seen.unseen(x)]
 
     def _inside(self, x: Floats) -> Floats:
-        """Return points [k, d] snapped and inside the region; if none is, pulled towards the best point."""
+        """Return the snapped points [k, d] inside the region; if none is inside, pull them towards the best point."""
         x = self.region.space.snap(x.clip(0, 1))
         if not self.region.steps:
             return x
@@ -175,13 +176,14 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         return x[self.region.contains(x)]
 
     def _picks(self, model: Model, candidates: Floats, n: int) -> list[int]:
-        """Return the indices of at most `n` candidates [m, d], those where posterior samples are least."""
+        """Return the indices of at most `n` candidates [m, d]: the minimisers of posterior samples."""
         n = min(n, len(candidates))
         if not n:
             return []
-        out = self.seen.pending_x()
         picks: list[int] = []
-        for sample in model.sample(candidates, n, out, self.progress.rng) + self._failing(candidates):
+        for sample in model.sample(candidates, n, self.seen.pending_x(), self.progress.rng) + self._failure_penalty(
+            candidates
+        ):
             sample[picks] = np.inf
             picks.append(int(np.argmin(sample)))
         return picks
@@ -192,53 +194,60 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         """Return whether the run has stalled or converged."""
         run = self.progress.run
         return run.distribution is not None and (
-            run.since > STALL_EVALUATIONS * self.seen.dim or run.distribution.longest < MIN_AXIS
+            run.stalled > STALL_EVALUATIONS * self.seen.dim or run.distribution.longest < MIN_AXIS
         )
 
     def _restart(self) -> None:
-        """Begin another run at a uniform point; points that are out belong to none."""
+        """Start a new run at a uniform point; pending points belong to no run."""
         issued = [*self.seen.pending, int(self.seen.trial.max())]
-        self.progress.run = GpCmaRun(len(self.seen), max(issued), self._anywhere())
+        self.progress.run = GpCmaRun(len(self.seen), max(issued), self._uniform_point())
 
-    def _anywhere(self) -> Floats:
-        one = Batch(self.region, self.seen, 1)
-        one.fill(self.progress.rng)
-        return one.x[0] if len(one.x) else self._anchor()
+    def _uniform_point(self) -> Floats:
+        batch = Batch(self.region, self.seen, 1)
+        batch.fill(self.progress.rng)
+        return batch.x[0] if len(batch.x) else self._anchor()
 
-    def _look_closer(self, model: Model) -> None:
-        """Start a close-up of the best row where the model is blind and nothing gets better."""
+    def _start_close_up(self, model: Model) -> None:
+        """Start a close-up of the best row if the model ranks badly and there is no progress."""
         run, d, patience = self.progress.run, self._distribution, PATIENCE * self.seen.dim
-        if model.correlation >= CLOSE_UP_CORRELATION or min(run.since, len(self.seen) - run.mark) < patience:
+        if model.correlation >= CLOSE_UP_CORRELATION or min(run.stalled, len(self.seen) - run.scale_start) < patience:
             return
         rows = self._rows()
         inner = rows[np.square(d.whiten(self.seen.x[rows])).sum(1) <= CLOSE_UP_DISTANCE**2 * self.seen.dim]
         if len(inner) < patience:
             return
         d.mean = np.array(self.seen.x[inner[np.argmin(self.seen.y[inner])]])
-        d.sigma, d.step_path = d.sigma / CLOSE_UP_FACTOR, d.step_path * 0
-        d.widest, run.close, run.mark = d.longest, True, len(self.seen)
+        d.sigma /= CLOSE_UP_FACTOR
+        d.step_path = d.step_path * 0
+        d.widest = d.longest
+        run.is_close_up = True
+        run.scale_start = len(self.seen)
 
     # Results --------------------------------------------------------------------------------------------------------
 
     def tell(self, notes: list[Note], rows: Rows) -> None:
         super().tell(notes, rows)
-        run, own = self.progress.run, rows[self._belongs(rows)]
+        run = self.progress.run
+        rows = rows[self._belongs(rows)]
         if run.distribution is not None:
-            self._note_progress(own)
-        elif len(own):
-            before = lowest(self.seen.y[np.setdiff1d(self._rows(), own)])
-            run.start.told(below(lowest(self.seen.y[own]), before))
+            self._count_stalls(rows)
+        elif len(rows):
+            before = least(self.seen.y[np.setdiff1d(self._rows(), rows)])
+            run.start.resize(below(least(self.seen.y[rows]), before))
 
-    def _note_progress(self, rows: Rows) -> None:
+    def _count_stalls(self, rows: Rows) -> None:
         """Count evaluations since a new best of this run, or a new low of the mean of the last 2 d losses."""
-        run, window = self.progress.run, PATIENCE * self.seen.dim
-        best = lowest(self.seen.y[rows])
-        ready = len(self.seen) - run.mark >= window
+        run = self.progress.run
+        window = PATIENCE * self.seen.dim
+        best = least(self.seen.y[rows])
+        ready = len(self.seen) - run.scale_start >= window
         level = mean(self._losses(self._rows()[-window:])) if ready else None
         if below(best, run.best) or below(level, run.level):
-            run.since, run.best, run.level = 0, lower(run.best, best), lower(run.level, level)
+            run.stalled = 0
+            run.best = lower(run.best, best)
+            run.level = lower(run.level, level)
         else:
-            run.since += len(rows)
+            run.stalled += len(rows)
 
     # Helpers --------------------------------------------------------------------------------------------------------
 
@@ -249,7 +258,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         return self.progress.run.distribution
 
     def _usable(self) -> Rows:
-        """Return the rows that may be modelled: those that succeeded, inside the region."""
+        """Return the rows for models: successful evaluations inside the region."""
         return self.region.rows if self.region.steps else self.seen.good
 
     def _rows(self) -> Rows:
@@ -266,8 +275,9 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         return np.union1d(rows, pruned[self.region.contains(self.seen.x[pruned])])
 
     def _belongs(self, rows: Rows) -> NDArray[np.bool_]:
-        """Return which rows [k] this run asked for, or came unasked since it began, [k]."""
-        run, trial = self.progress.run, self.seen.trial[rows]
+        """Return which rows [k] this run proposed, or were added since its start, [k]."""
+        run = self.progress.run
+        trial = self.seen.trial[rows]
         belongs: NDArray[np.bool_] = (rows >= run.first) & ((trial > run.after) | (trial < 0))
         return belongs
 
@@ -275,7 +285,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         return losses_of(self.seen, rows)[:, 0] if self.seen.plain else self.seen.y[rows]
 
     def _take(self, batch: Batch, x: Floats) -> None:
-        """Take points [k, d] into the batch, pulled towards the best point where the region ends before them."""
+        """Take points [k, d] into the batch, pulled towards the best point if they lie outside the region."""
         x = self.region.space.snap(x.clip(0, 1))
         if self.region.steps:
             x = bisect_into(x, self._anchor(), self.region)
@@ -283,7 +293,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
 
 
 def below(value: float | None, known: float | None) -> bool:
-    """Return whether there is a value, and it is lower than the one known."""
+    """Return whether there is a value, and it is lower than the known one."""
     return value is not None and (known is None or value < known)
 
 
@@ -293,10 +303,10 @@ def lower(a: float | None, b: float | None) -> float | None:
 
 def mean(y: Floats) -> float:
     """Return the mean of losses [k], also where their sum overflows."""
-    found, k = float(y.mean()), len(y).bit_length()
-    return found if np.isfinite(found) else float(np.ldexp(np.ldexp(y, -k).mean(), k))
+    value, k = float(y.mean()), len(y).bit_length()
+    return value if np.isfinite(value) else float(np.ldexp(np.ldexp(y, -k).mean(), k))
 
 
-def lowest(y: Floats) -> float | None:
-    """Return the least of losses [k] that are not nan, None where there is none."""
+def least(y: Floats) -> float | None:
+    """Return the least finite loss of `y` [k]; None if there is none."""
     return float(np.nanmin(y)) if np.isfinite(y).any() else None

@@ -19,20 +19,20 @@ FIRST_STEP = 0.25  # first step, of the cube (development runs: 1/6, which NGOpt
 # on)
 MODEL_STEPS = 4.0  # steps of the quadratic, times d over the batch size (development runs: 2, 4, 9)
 GROWTH, SHRINKAGE = 1.5, 0.7  # of the region (development runs: 1 to 2; 0.5 to 0.85)
-MIN_HALF_WIDTH, MAX_HALF_WIDTH = 0.01, 0.5  # half widths of the region, of the cube (untuned)
-CONSTANT_VARIANCE, SLOPE_VARIANCE = 1e5, 10.0  # prior variances of the constant and of a slope, that of a curvature
-# being 1
-NUGGET = 1e-6  # of the kernel's mean diagonal: interpolation that bears equal rows
-LONG_STEP = 0.8  # of the half width: a gain that far lets the region grow (untuned)
-DUPLICATE_DISTANCE = 0.05  # of the half width: a point as near to a row as that is known (untuned)
-TILT = 0.5  # of the slope's length: how other points of a batch see the model (untuned)
+# Half widths of the region: a smaller least one delays the search distribution; the largest one is the cube's.
+MIN_HALF_WIDTH, MAX_HALF_WIDTH = 0.01, 0.5
+CONSTANT_VARIANCE, SLOPE_VARIANCE = 1e5, 10.0  # prior variances of constant and slopes; curvatures have 1
+NUGGET = 1e-6  # over the kernel's mean diagonal: interpolation that bears equal rows
+LONG_STEP = 0.8  # half widths of a step after which the region may grow: less grows it more often
+DUPLICATE_DISTANCE = 0.05  # half widths within which a point repeats a row: more draws more points at random
+TILT = 0.5  # deviation of the slope of other points of a batch over its length: more spreads the batch
 
 
 @dataclass
 class Start:
-    """Progress of the first evaluations: axis steps and steps of the quadratic proposed, half width of the region.
+    """Progress of the first evaluations: numbers of axis steps and of quadratic steps, half width of the region.
 
-    `was_long` says whether the last step of the quadratic went to the rim of its region; None: it was an axis step.
+    was_long: whether the last quadratic step reached the rim of its region; None: it was an axis step.
     """
 
     axes: int = 0
@@ -41,26 +41,28 @@ class Start:
     was_long: bool | None = None
 
     def over(self, rows: int, dim: int, batch: int) -> bool:
-        """Return whether the search distribution takes over, `rows` being known and `batch` points asked for."""
+        """Return whether the search distribution takes over, given the numbers of rows and of points of the batch."""
         if rows <= dim:
-            return self.axes >= 2 * dim  # evaluations failed, or none has come back yet
+            return self.axes >= 2 * dim  # evaluations failed or are pending
         enough = rows >= dim + MODEL_STEPS * dim / batch and (self.steps > 0 or self.axes == 0)
         return enough or self.radius < MIN_HALF_WIDTH
 
     def short_step(self, x: Floats, y: Floats) -> Floats:
         """Return the best of rows `x` [n, d], `y` [n] moved down their quadratic, by at most an axis step, [d]."""
-        best, width = x[np.argmin(y)], FIRST_STEP / np.sqrt(x.shape[1])
+        best = x[np.argmin(y)]
+        width = FIRST_STEP / np.sqrt(x.shape[1])
         slope, curvature = least_norm_quadratic((x - best) / width, plain(y))
         low, high = np.maximum(-best / width, -1.0), np.minimum((1 - best) / width, 1.0)
         moved: Floats = best + width * minimiser(slope, curvature, low, high)
         return moved
 
     def axis_step(self, base: Floats) -> Floats | None:
-        """Return `base` [d] moved along the next axis, inwards at a bound; None once both directions are used up."""
+        """Return `base` [d] moved along the next axis, inwards at a bound; None after 2 d steps."""
         d = len(base)
         if self.axes >= 2 * d:
             return None
-        step, axis = (FIRST_STEP if self.axes < d else -FIRST_STEP), self.axes % d
+        axis = self.axes % d
+        step = FIRST_STEP if self.axes < d else -FIRST_STEP
         x = base.copy()
         x[axis] += step if 0 <= x[axis] + step <= 1 else -step
         self.axes += 1
@@ -90,8 +92,8 @@ class Start:
         self.steps += k
         return np.array(points)
 
-    def told(self, improved: bool) -> None:
-        """Resize the region, once for each step of the quadratic, by its first results."""
+    def resize(self, improved: bool) -> None:
+        """Resize the region after the first results of a quadratic step."""
         if self.was_long is None:
             return
         if not improved:
@@ -104,8 +106,8 @@ class Start:
 def least_norm_quadratic(u: Floats, z: Floats) -> tuple[Floats, Floats]:
     """Return slope [d] and matrix [d, d] of the quadratic through `u` [n, d], `z` [n] whose matrix has least norm.
 
-    It is the mean of a process with kernel `CONSTANT_VARIANCE + SLOPE_VARIANCE u.v + (u.v)^2 / 2`: slopes and constant
-    are nearly free.
+    It is the mean of a process with kernel `CONSTANT_VARIANCE + SLOPE_VARIANCE u.v + (u.v)^2 / 2`, which hardly bounds
+    slopes and constant.
     """
     from scipy.linalg.blas import dtrsm
 
@@ -117,10 +119,10 @@ def least_norm_quadratic(u: Floats, z: Floats) -> tuple[Floats, Floats]:
 
 
 def minimiser(slope: Floats, curvature: Floats, low: Floats, high: Floats) -> Floats:
-    """Return a local minimiser [d] of a quadratic in the box from `low` to `high` [d], from 0."""
+    """Return a local minimiser [d] of a quadratic in the box `low` to `high` [d], starting at 0."""
 
     def value(v: Floats) -> tuple[float, Floats]:
-        turned = curvature @ v
-        return float(slope @ v + v @ turned / 2), slope + turned
+        bend = curvature @ v
+        return float(slope @ v + v @ bend / 2), slope + bend
 
     return lowest(value, np.zeros(len(slope)), low, high, DESCENT_STEPS)[0]

@@ -1,8 +1,8 @@
 """Descent on quadratic models of a loss and its constraints: fast along narrow valleys and boundaries.
 
 A trust-region method of the kind of Powell's (COBYLA 1994, NEWUOA 2006), with a Bayesian polynomial as interpolation.
-Every row nearby counts, and results may be late or missing. Further points of a batch descend posterior samples. The
-box begins over the whole cube, where the model is the trend of all rows, and ends narrow, as a Taylor polynomial.
+All nearby rows are used, and results may be late or missing. Further points of a batch descend posterior samples. The
+first box is the cube, where the model is the trend of all rows. In a narrow box the model is a Taylor polynomial.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from lamcts.samplers.quadratic.session import LENGTH_MAX, QuadraticProgress, Qua
 from lamcts.samplers.registry import register
 from lamcts.spaces.regions.region import Region
 
-RESTART_SIDE = 0.25  # of the first side, where a search begins from a draw: as COBYLA's half cube (untuned)
+RESTART_SIDE = 0.25  # share of the first side for a search from a draw: half the cube, as COBYLA
 
 
 @register("quadratic", "trust-region descent on a quadratic model")
@@ -49,10 +49,11 @@ class Quadratic(LocalSampler):
         return QuadraticSession, QuadraticProgress
 
     def initial_progress(self, region: Region, seen: Observations, rng: np.random.Generator) -> QuadraticProgress:
-        best, box = seen.best_row(region.rows), TrustRegionState(LENGTH_MAX)
-        if best is None:  # nothing known, or all of it searched: the next optimum should be another
+        best = seen.best_row(region.rows)
+        box = TrustRegionState(LENGTH_MAX)
+        if best is None:  # no rows, or another search has converged: the next optimum should differ
             box.length *= RESTART_SIDE
-        elif reach := float(np.abs(seen.x[region.rows] - seen.x[best]).max()):  # the box holds what is known
+        elif reach := float(np.abs(seen.x[region.rows] - seen.x[best]).max()):  # the box contains the rows
             box.length = min(4 * reach, LENGTH_MAX)
         since = len(seen) if best is None else 0
         return QuadraticProgress(rng, best, box, best, since)

@@ -1,17 +1,16 @@
-"""Quadratic polynomials of several columns round one point, by Bayesian regression on the rows near it.
+"""Quadratic polynomials of several columns around a point, by Bayesian regression on the rows near it.
 
 With steps `s` from the point in half sides of the trust region, a column is a priori
 `f(s) = c + g.s + h |s|^2 / 2 + sum_i h_i s_i^2 / 2 + s.H s / 2 + error` with `g ~ N(0, I)`, `h ~ N(0, bowl^2)`,
 `h_i ~ N(0, diagonal^2)`, `H` symmetric normal with `var(s.H s / 2) = curvature^2 |s|^4 / 2`, and independent errors of
-variance `noise^2 + remainder^2 |s|^6 / 6`: the noise stands for ripples and for noise proper, the remainder for the
-terms of third order, so far rows bind less. In a narrow box the mean is the polynomial of least norm through few rows,
-as in Powell's NEWUOA (2006); in a wide one it is the trend under the ripples. Its cost is that of an n by n Cholesky
-factor; no matrix of size d by d is made.
+variance `noise^2 + remainder^2 |s|^6 / 6`. The noise represents ripples and noise proper, the remainder terms of third
+order, so distant rows have less weight. In a narrow box the mean is the polynomial of least norm through few rows, as
+in Powell's NEWUOA (2006). In a wide box it is the trend under the ripples. The cost is that of an n by n Cholesky
+factor; there is no d by d matrix.
 
-Most formulas bend along few parameters, each by itself: that takes d numbers, not d (d + 1) / 2. Remainders of 0 let
-rows far away determine a linear or quadratic constraint exactly. All columns share their rows, so columns with equal
-hyper-parameters share one factor. A few choices are factorised at a time, and each column takes the one with the
-largest evidence.
+Most formulas bend along few parameters, separately: that takes d numbers, not d (d + 1) / 2. With remainder 0, distant
+rows determine a linear or quadratic constraint exactly. All columns share their rows, so columns with equal
+hyper-parameters share a factor. A fit factorises a few choices, and each column takes the one of largest evidence.
 
 Letters: n rows, d coordinates, k columns.
 """
@@ -26,19 +25,19 @@ import numpy as np
 from lamcts.models.acquisition import TINY
 from lamcts.types import Floats
 
-LEVEL_DEVIATION = 10.0  # standard deviation of c, in those of g: wide, so that the rows alone say it (untuned)
-JITTER = 1e-14  # of the diagonal, for factors of rows that nearly coincide: with 1e-10 a vertex was hit to 1e-9 only in
-# one programme of ten (tests/samplers/test_vertices.py)
-RANDOM_TRIES = 2  # choices that a fit tries anywhere on GRID: noise and remainder explain each other's errors, and a
-# climb alone is trapped (untuned)
+LEVEL_DEVIATION = 10.0  # standard deviation of c, in those of g: wide, so that the rows determine it
+JITTER = 1e-14  # share of the diagonal, for rows that nearly coincide: with 1e-10 a vertex was hit to 1e-9 only in one
+# programme of ten (tests/samplers/test_vertices.py)
+RANDOM_TRIES = 2  # random choices of a fit: noise and remainder explain each other's errors, so a climb is trapped
 GridIndex = tuple[int, ...]  # a choice of each hyper-parameter, by its position in GRID
-MAX_FACTORS = 12  # factorised at a time (untuned)
-FIRST_INDICES: list[GridIndex] = list(product((1, 2, 3), (1, 2), (0, 2), (0, 3, 5, 7), (0, 3)))  # tried first (untuned)
+MAX_FACTORS = 12  # factors of a fit: more cost time, fewer climb slower
+# Choices of the first fit: coarse, since each costs a factor.
+FIRST_INDICES: list[GridIndex] = list(product((1, 2, 3), (1, 2), (0, 2), (0, 3, 5, 7), (0, 3)))
 
 
 @dataclass(frozen=True)
 class Factor:
-    """The lower Cholesky factor `root` [n, n] of a kernel with its `errors` [n], variances in units of the scale."""
+    """Lower Cholesky factor `root` [n, n] of a kernel with `errors` [n], variances in units of the scale."""
 
     root: Floats
     errors: Floats
@@ -71,7 +70,7 @@ class Quadratics:
     steps: Floats  # [n, d]
     weights: Floats  # [k, n]
     diagonal: Floats  # [k, d]
-    size: Floats  # [k], above 0: a usual slope of each
+    size: Floats  # [k], above 0: usual slopes
 
     def at(self, s: Floats) -> Floats:
         """Return the values at `s` [d], [k]."""
@@ -86,15 +85,16 @@ class Quadratics:
 
 
 class QuadraticPosteriors:
-    """The posteriors given steps [n, d] and columns [k, n]; hyper-parameters of each climb as rows come.
+    """Posteriors given steps [n, d] and columns [k, n]; each fit climbs from the hyper-parameters of the last.
 
-    `indices` [k] are where they were (None: nowhere yet), and then where they are.
+    `indices` [k]: grid indices of the last fits (None: no fit), and after construction those of this fit.
     """
 
     def __init__(
         self, steps: Floats, columns: Floats, indices: Sequence[GridIndex | None], rng: np.random.Generator
     ) -> None:
-        self.steps, self._columns = steps, columns
+        self.steps = steps
+        self._columns = columns
         self._kernel = QuadraticKernel(steps)
         self._factors: dict[GridIndex, Factor] = {}
         k, n = columns.shape
@@ -107,20 +107,21 @@ class QuadraticPosteriors:
                 continue
             weights = factor.solve(columns.T).T  # [k, n]
             squares = np.maximum((columns * weights).sum(1) / n, TINY)
-            here = -0.5 * n * np.log(squares) - factor.half_log_determinant
-            for j in np.flatnonzero(here > evidence):
-                self.indices[j], self._factors[index] = index, factor
-                evidence[j], self._weights[j], self._squares[j] = here[j], weights[j], squares[j]
+            index_evidence = -0.5 * n * np.log(squares) - factor.half_log_determinant
+            for j in np.flatnonzero(index_evidence > evidence):
+                self.indices[j] = index
+                self._factors[index] = factor
+                evidence[j], self._weights[j], self._squares[j] = index_evidence[j], weights[j], squares[j]
 
     def mean(self) -> Quadratics:
         """Return the posterior means."""
         return self._quadrics(self._weights, np.zeros(len(self.steps[0])))
 
     def draw(self, rng: np.random.Generator) -> Quadratics:
-        """Return the means with slopes and errors drawn.
+        """Return a draw of slopes and errors, given the rows (Matheron's rule).
 
-        Draws a priori are corrected by the rows (Matheron's rule). Level and curvatures are not drawn: what they leave
-        open of the slope is left out. All columns share one draw, each in its own size: nothing depends on their order.
+        Level and curvatures are not drawn, so their share of the slope's uncertainty is neglected. All columns share a
+        draw, each scaled by its size: the draws do not depend on their order.
         """
         n, d = self.steps.shape
         slope: Floats = rng.standard_normal((d,))
@@ -129,29 +130,29 @@ class QuadraticPosteriors:
         size = np.sqrt(self._squares)
         for j, index in enumerate(self.indices):
             if (factor := self._factors.get(index)) is not None:
-                drawn = size[j] * (self.steps @ slope + error * np.sqrt(factor.errors))
-                weights[j] = factor.solve(self._columns[j] - drawn)
+                prior_draw = size[j] * (self.steps @ slope + error * np.sqrt(factor.errors))
+                weights[j] = factor.solve(self._columns[j] - prior_draw)
         return self._quadrics(weights, slope)
 
     def _quadrics(self, weights: Floats, slope: Floats) -> Quadratics:
         curvature = np.array([TermScales.at(index).curvature for index in self.indices])
         size = np.sqrt(self._squares)
         gradients = weights @ self.steps + size[:, None] * slope
-        diagonal = np.array([self._kernel.diagonals(*own) for own in zip(self.indices, weights, strict=True)])
+        diagonal = np.array([self._kernel.diagonals(*pair) for pair in zip(self.indices, weights, strict=True)])
         level = LEVEL_DEVIATION**2 * weights.sum(1)
         return Quadratics(level, gradients, self.steps, curvature[:, None] ** 2 * weights, diagonal, size)
 
     def deviations(self, s: Floats) -> Floats:
-        """Return how far the columns' values at `s` [d] may be from the means, one standard deviation, [k].
+        """Return the standard deviations of the columns at `s` [d], [k].
 
-        It is no larger than the leave-one-out errors of the rows bear out, so it vanishes for a linear column.
+        They are bounded by the leave-one-out errors of the rows, so they vanish for a linear column.
         """
         shares = {index: self._kernel.deviation(s, index, factor) for index, factor in self._factors.items()}
         sizes = np.minimum(np.sqrt(self._squares), self._left_out())
         return np.asarray(sizes * [shares.get(index, 0.0) for index in self.indices])
 
     def _left_out(self) -> Floats:
-        """Return the root mean square of the errors of rows left out, in their standard deviations a priori, [k]."""
+        """Return the root mean square of leave-one-out errors, in prior standard deviations, [k]."""
         inverses = {index: factor.inverse_diagonal() for index, factor in self._factors.items()}
         errors = [
             weights / np.sqrt(inverses[index]) if index in inverses else weights
@@ -161,7 +162,7 @@ class QuadraticPosteriors:
 
 
 def _candidates(indices: Sequence[GridIndex | None], rng: np.random.Generator) -> list[GridIndex]:
-    """Return the choices to look at: those in use, neighbours of these along one axis, and some drawn anywhere."""
+    """Return the choices to compare: those in use, their neighbours along an axis, and random ones."""
     known = sorted({index for index in indices if index is not None})
     drawn = [tuple(int(rng.integers(len(values))) for values in GRID) for _ in range(RANDOM_TRIES)]
     axis = int(rng.integers(len(GRID)))
@@ -170,8 +171,8 @@ def _candidates(indices: Sequence[GridIndex | None], rng: np.random.Generator) -
     near = [
         (*p[:axis], p[axis] + i, *p[axis + 1 :]) for p in known for i in (-1, 1) if 0 <= p[axis] + i < len(GRID[axis])
     ]
-    fresh = [index for index in [*drawn, *near] if index not in known]
-    return [*known, *dict.fromkeys(fresh)][: max(MAX_FACTORS, len(known))]
+    new = [index for index in [*drawn, *near] if index not in known]
+    return [*known, *dict.fromkeys(new)][: max(MAX_FACTORS, len(known))]
 
 
 GRID: tuple[tuple[float, ...], ...] = (  # deviations, in those of g (few seeds of the G problems: coarser and narrower
@@ -198,21 +199,23 @@ class TermScales(NamedTuple):
         return cls(*(values[at] for values, at in zip(GRID, index, strict=True)))
 
     def errors(self, squares: Floats) -> Floats:
-        """Return the variances of the errors of steps of these squares [n], [n]."""
+        """Return the variances of the errors at steps with squared norms `squares` [n], [n]."""
         return self.noise**2 + self.remainder**2 / 6 * squares**3
 
 
 class QuadraticKernel:
-    """The covariance of values at steps [n, d], for any choice of hyper-parameters."""
+    """Covariance of values at steps [n, d], for any choice of hyper-parameters."""
 
     def __init__(self, steps: Floats) -> None:
-        self._steps, self._own = steps, steps * steps  # [n, d]
-        self.squares = self._own.sum(1)  # [n]
+        self._steps = steps  # [n, d]
+        self._coordinate_squares = steps * steps  # [n, d]
+        self.squares = self._coordinate_squares.sum(1)  # [n]
         self._products = steps @ steps.T  # [n, n]
-        self._bowls, self._diagonals = np.outer(self.squares, self.squares), self._own @ self._own.T  # [n, n]
+        self._bowls = np.outer(self.squares, self.squares)  # [n, n]
+        self._diagonals = self._coordinate_squares @ self._coordinate_squares.T  # [n, n]
 
     def factor(self, index: GridIndex) -> Factor | None:
-        """Return the factor; None where the kernel is singular."""
+        """Return the factor; None if the kernel is singular."""
         prior = TermScales.at(index)
         kernel = _covariance(prior, self._products, self._bowls, self._diagonals)
         return factored(kernel, prior.errors(self.squares))
@@ -221,18 +224,19 @@ class QuadraticKernel:
         """Return the standard deviation of a new result at `s` [d], in units of the scale."""
         from scipy.linalg import solve_triangular
 
-        prior, own = TermScales.at(index), s * s
-        square = own.sum(keepdims=True)  # [1], |s|^2
-        kernel = _covariance(prior, self._steps @ s, square * self.squares, self._own @ own)
-        told = solve_triangular(factor.root, kernel, lower=True, check_finite=False)
-        left = _covariance(prior, square, square**2, own @ own) - told @ told
-        return float(np.sqrt(np.maximum(left, 0.0) + prior.errors(square))[0])
+        prior = TermScales.at(index)
+        squares = s * s
+        norm = squares.sum(keepdims=True)  # [1], |s|^2
+        kernel = _covariance(prior, self._steps @ s, norm * self.squares, self._coordinate_squares @ squares)
+        white = solve_triangular(factor.root, kernel, lower=True, check_finite=False)
+        variance = _covariance(prior, norm, norm**2, squares @ squares) - white @ white
+        return float(np.sqrt(np.maximum(variance, 0.0) + prior.errors(norm))[0])
 
     def diagonals(self, index: GridIndex, weights: Floats) -> Floats:
-        """Return the mean of `h + h_i` of one quantity, given its weights [n] of the rows, [d]."""
+        """Return the posterior mean of `h + h_i` of a column, given its weights [n] of the rows, [d]."""
         prior = TermScales.at(index)
         common = prior.bowl**2 / 2 * float(weights @ self.squares)
-        return np.asarray(common + prior.diagonal**2 / 2 * (weights @ self._own))
+        return np.asarray(common + prior.diagonal**2 / 2 * (weights @ self._coordinate_squares))
 
 
 def _covariance(prior: TermScales, products: Floats, bowls: Floats, diagonals: Floats) -> Floats:
@@ -243,7 +247,7 @@ def _covariance(prior: TermScales, products: Floats, bowls: Floats, diagonals: F
 
 
 def factored(kernel: Floats, errors: Floats, jitter: float = JITTER) -> Factor | None:
-    """Return the factor of a kernel [n, n], which is spent, with its errors [n] on the diagonal; None: singular."""
+    """Return the factor of a kernel [n, n], overwritten, with errors [n] on its diagonal; None: singular."""
     from scipy.linalg import lapack
 
     diagonal = np.arange(len(kernel))

@@ -1,9 +1,9 @@
-"""Descent on quadratic models of a loss and of the constraints on it: the session of `Quadratic`.
+"""Sessions of `Quadratic`: descent on quadratic models of a loss and its constraints.
 
-Its centre minimises the exact penalty function, not the constrained rank, so that it follows a boundary through points
-on either side. Its points are to keep the constraints by as much as the models may be wrong there, so that its end is
-feasible. A price is twice the largest multiplier of the models (an exact penalty: Nocedal and
-Wright 2006, 17.2), computed at every ask, for all rows.
+The centre minimises the exact penalty function, not the constrained rank, so that it follows a boundary through points
+on either side. The points satisfy the constraints by a margin of the models' errors, so that the last ones are
+feasible. A price is twice the largest multiplier of the models (an exact penalty: Nocedal and Wright 2006, 17.2). Each
+ask computes the prices, for all rows.
 """
 
 from dataclasses import dataclass, field
@@ -34,40 +34,41 @@ if TYPE_CHECKING:
     from lamcts.samplers.quadratic import Quadratic
 
 # Tuned: on seeds 0 to 9.
-LENGTH_MAX = 2.0  # first side of the box, as a share of the cube, and the largest: more would be the same box
+LENGTH_MAX = 2.0  # first and largest side of the box, as a share of the cube: larger boxes are clipped to the same
 LENGTH_MIN = 1e-9  # side below which the search has converged (tuned)
 FAILURE_TOLERANCE = 3  # evaluations in a row without improvement before the side halves (tuned)
-MAX_ROWS = 500  # in the model: a step in 6000 dimensions stays below a second
-MIN_ROWS_PER_DIM = 10  # for each parameter: what the model had before it was given the rows of a whole curvature
+MAX_ROWS = 500  # rows of the model: a step in 6000 dimensions stays below a second
+MIN_ROWS_PER_DIM = 10  # bound of the rows for each parameter, where (d + 1)(d + 2) is less
 SUCCESS_TOLERANCE = 2  # improving batches in a row before the side doubles (tuned)
-ROW_DISTANCE = 8.0  # boxes: rows within take part; with 2, curvature was never seen on the G problems (tuned on these)
-SUFFICIENT_DECREASE = 0.1  # of the fall that was predicted: a success (Powell's, 1994)
-MIN_DECREASE = 1e-7  # of the usual distance of losses: a fall below it is none (untuned)
-FAILING_HALVINGS = 4  # of a step that is likely to fail, before it is tried all the same (untuned)
-BOX_SCALES = (1.0, 1 / 4, 1 / 16, 1 / 64)  # of the box, tried in turn until there is something to gain (1 alone ends
-# higher on islands, benchmarks/optimizer/gates.py)
-DISTANCE_BLOCK = 2000  # rows whose distances are taken at once: in 1000 dimensions 16 MB
-NARROW_SIDE, NARROW_SHRINKAGE = 0.1, 0.125  # a box narrower than the one shrinks this much more where nothing falls
-# any more: of 200 evaluations to the end of a search of G1, a third were spent on halving (untuned)
+ROW_DISTANCE = 8.0  # boxes within which rows enter the model; 2 missed curvature on the G problems (tuned on these)
+SUFFICIENT_DECREASE = 0.1  # share of the predicted decrease that is a success (Powell 1994)
+MIN_DECREASE = 1e-7  # least relevant decrease over the median gap of losses: less gives more digits, and ends later
+FAILING_HALVINGS = 4  # halvings of a step that is likely to fail: more avoid failures, and shorten steps
+BOX_SCALES = (1.0, 1 / 4, 1 / 16, 1 / 64)  # scales of the box, tried in turn until there is a gain (1 alone ends higher
+# on islands, benchmarks/optimizer/gates.py)
+DISTANCE_BLOCK = 2000  # rows whose distances are computed at once: in 1000 dimensions 16 MB
+# A box below NARROW_SIDE shrinks by this factor, too, if no decrease is predicted: of 200 evaluations to the end of a
+# search of G1, a third were spent on halving.
+NARROW_SIDE, NARROW_SHRINKAGE = 0.1, 0.125
 
 
-Fall = tuple[float, bool]  # by how much the merit is to fall, and whether the models' mean sees none to speak of
+Fall = tuple[float, bool]  # predicted decrease of the merit, and whether the models' mean predicts a negligible one
 
 
 @dataclass
 class QuadraticProgress(Progress):
     box: TrustRegionState
-    centre: int | None  # the row round which it searches
-    since: int = 0  # the first row that it may go on from: where another search has converged, its own alone
-    prices: list[float] = field(default_factory=list)  # [c], losses for a unit of each violation; none: by standing
-    indices: list[GridIndex | None] = field(default_factory=list)  # [1 + c], where the fits of the models start
+    centre: int | None  # row of the centre of the box
+    since: int = 0  # first row that may become the centre: after a converged search, the rows of this one
+    prices: list[float] = field(default_factory=list)  # [c], losses for a unit of each violation; none: ranks count
+    indices: list[GridIndex | None] = field(default_factory=list)  # [1 + c], grid indices of the last fits
 
 
 class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
-    """A point's note is its group in the box's counts, and the fall that it is to bring.
+    """The note of a point is [its group in the box's counts, predicted decrease, whether that is negligible].
 
-    Where a point keeps so much margin that nothing is left to gain, a shorter step is taken: the models are surer.
-    Only where the mean sees nothing to gain at any length, the box is shut; draws of it may see none anywhere.
+    Where the margin of a step leaves no gain, a shorter step is taken, as the models are surer there. Only if the mean
+    predicts no gain at any length, the box shrinks faster; a draw may predict none by chance.
     """
 
     settings: "Quadratic"
@@ -81,7 +82,8 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
         return self.progress.box.length / 2
 
     def ask(self, n: int) -> Proposal:
-        batch, falls = Batch(self.region, self.seen, n), list[Fall]()
+        batch = Batch(self.region, self.seen, n)
+        falls: list[Fall] = []
         if (row := self._middle()) is not None:
             self.progress.centre = row
             falls = self._propose(batch)
@@ -90,13 +92,13 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
         return Proposal(batch.x, [[group, *fall] for group, fall in zip(groups, falls, strict=True)])
 
     def _issued(self, batch: Batch) -> list[int]:
-        """Fill what is left of a batch with draws; return the groups of all its points in the box's counts."""
-        searched = len(batch.x)
-        batch.fill(self.progress.rng)  # nothing fresh near the centre, or nothing known yet
-        return self.progress.box.issue(searched) + self.progress.box.begin(len(batch.x) - searched)
+        """Fill the batch with draws; return the groups of its points in the box's counts."""
+        n_steps = len(batch.x)
+        batch.fill(self.progress.rng)  # no new points near the centre, or no results yet
+        return self.progress.box.issue(n_steps) + self.progress.box.begin(len(batch.x) - n_steps)
 
     def _middle(self) -> int | None:
-        """Return the centre, or the best row that is inside the region."""
+        """Return the centre, or the best row inside the region."""
         row = self.progress.centre
         if row is not None and self.region.contains(self.seen.x[[row]])[0]:
             return row
@@ -104,61 +106,64 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
         return row if row is not None and row >= self.progress.since else None
 
     def _propose(self, batch: Batch) -> list[Fall]:
-        """Take steps from the centre into the batch; return the falls that they are to bring."""
+        """Take steps from the centre into the batch; return their predicted decreases."""
         if (model := self._model()) is None:
             return []
         self._reprice(model)
-        before, self.progress.centre = self.progress.centre, self._least()
+        before = self.progress.centre
+        self.progress.centre = self._least()
         if self.progress.centre != before and (model := self._model()) is None:
             return []
         return self._take_steps(batch, model)
 
     def _take_steps(self, batch: Batch, model: ConstrainedModel) -> list[Fall]:
-        mean, falls = self.progress.box.failures % 2 == 0, list[Fall]()  # else the mean's step from here was tried
+        mean = self.progress.box.failures % 2 == 0  # after a failure the mean's step was tried
+        falls: list[Fall] = []
         success = unless_chance(success_near(self.seen, self._x()))
         price = None if success is None else price_of_failure(success, self._x(), self._half)
         for _ in range(PROPOSAL_ROUNDS):
-            tried = [self._step(model, mean and i == 0, price) for i in range(batch.missing)]
-            x = self._points(self._x(), [step for step, _ in tried])
-            taken = batch.take(x if success is None else shortened(x, self._x(), success, self.region.space))
-            falls += [fall for (_, fall), took in zip(tried, taken, strict=True) if took]
+            steps = [self._step(model, mean and i == 0, price) for i in range(batch.missing)]
+            x = self._points(self._x(), [step for step, _ in steps])
+            is_taken = batch.take(x if success is None else shortened(x, self._x(), success, self.region.space))
+            falls += [fall for (_, fall), taken in zip(steps, is_taken, strict=True) if taken]
             mean = False
             if not batch.open:
                 break
         return falls
 
     def _step(self, model: ConstrainedModel, mean: bool, price: Price | None) -> tuple[Floats, Fall]:
-        """Return a step and the fall that it is to bring, of the models' mean or of a draw of them."""
-        own = model.posteriors
-        models = own.mean() if mean else own.draw(self.progress.rng)
-        sides, prices = self._sides(self._x()), np.array(self.progress.prices)[model.used]
-        found = np.zeros(len(sides[0])), -1.0
+        """Return a step and its predicted decrease, by the models' mean or by a draw of them."""
+        posteriors = model.posteriors
+        models = posteriors.mean() if mean else posteriors.draw(self.progress.rng)
+        low, high = self._sides(self._x())
+        prices = np.array(self.progress.prices)[model.used]
+        best, best_fall = np.zeros(len(low)), -1.0
         for scale in BOX_SCALES:
-            step = model.step(models, scale * sides[0], scale * sides[1], price)
-            if (fall := model.fall(models, step, prices)) > found[1]:
-                found = step, fall
-            if not self._settled(fall):
+            step = model.step(models, scale * low, scale * high, price)
+            if (fall := model.fall(models, step, prices)) > best_fall:
+                best, best_fall = step, fall
+            if not self._is_negligible(fall):
                 break
-        return found[0], (found[1], mean and self._settled(found[1]))
+        return best, (best_fall, mean and self._is_negligible(best_fall))
 
     def _sides(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return the least and largest steps from `x` [d], in half sides; a discrete parameter stays where it is."""
+        """Return the least and largest steps from `x` [d], in half sides; discrete parameters do not move."""
         free = self.region.space.continuous & active_coordinates(self.region.space, x[None])[0]  # [d]
         low = np.where(free, np.maximum(-1.0, -x / self._half), 0.0)
         return low, np.where(free, np.minimum(1.0, (1.0 - x) / self._half), 0.0)
 
     def _points(self, x: Floats, steps: list[Floats]) -> Floats:
-        """Return where `steps` from `x` [d] lead to, inside the region, [k, d]."""
+        """Return the ends of `steps` from `x` [d], inside the region, [k, d]."""
         points = self.region.space.snap(np.clip(x + self._half * np.array(steps), 0.0, 1.0))
-        outside = ~self.region.contains(points)
-        points[outside] = bisect_into(points[outside], x, self.region)
+        is_outside = ~self.region.contains(points)
+        points[is_outside] = bisect_into(points[is_outside], x, self.region)
         return points
 
     def _x(self) -> Floats:
         return np.asarray(self.seen.x[self.progress.centre])
 
     def _model(self) -> ConstrainedModel | None:
-        """Return the models around the centre, None without other rows."""
+        """Return the models around the centre; None without other rows."""
         row = self.progress.centre
         rows, squares = self._rows(self._half)
         if row is None or not len(rows) or not squares.max() > 0:
@@ -181,12 +186,12 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
         self.progress.prices = prices.tolist()
 
     def _least(self) -> int | None:
-        """Return the row of the least penalty function in the box, the centre of equals."""
+        """Return the row with the least penalty function in the box; the centre wins ties."""
         half, x, free = self._half, self._x(), self.region.space.continuous
         rows = self._rows(half)[0]
-        way = np.abs(self.seen.x[rows] - x)
-        here = (way.max(1) <= half) & (way[:, ~free] == 0).all(1) & self.region.contains(self.seen.x[rows])
-        return self._better(rows[here & (rows >= self.progress.since)])[0]
+        distance = np.abs(self.seen.x[rows] - x)
+        inside = (distance.max(1) <= half) & (distance[:, ~free] == 0).all(1) & self.region.contains(self.seen.x[rows])
+        return self._better(rows[inside & (rows >= self.progress.since)])[0]
 
     def _better(self, rows: Rows) -> tuple[int | None, Floats]:
         """Return the best of the centre and `rows` [k] by the penalty function, and the gain of each row, [k]."""
@@ -204,38 +209,38 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
 
     def tell(self, notes: list[Note], rows: Rows) -> None:
         best, gains = self._better(rows)
-        wanted = [max(SUFFICIENT_DECREASE * fall, np.finfo(float).tiny) for _, fall, _ in notes]
-        self.progress.box.tell(
-            [group for group, *_ in notes], [bool(g >= w) for g, w in zip(gains, wanted, strict=True)]
-        )
+        least = [max(SUFFICIENT_DECREASE * fall, np.finfo(float).tiny) for _, fall, _ in notes]
+        is_success = [bool(gain >= least_gain) for gain, least_gain in zip(gains, least, strict=True)]
+        self.progress.box.tell([group for group, *_ in notes], is_success)
         length = self.progress.box.length
         self.progress.box.resize(SUCCESS_TOLERANCE, FAILURE_TOLERANCE, LENGTH_MAX)
-        if self.progress.box.length < min(length, NARROW_SIDE) and any(settled for *_, settled in notes):
+        if self.progress.box.length < min(length, NARROW_SIDE) and any(is_negligible for *_, is_negligible in notes):
             self.progress.box.length *= NARROW_SHRINKAGE
         self.progress.centre = best
         super().tell(notes, rows)
 
-    def _settled(self, fall: float) -> bool:
-        """Return whether the predicted decrease is negligible, so that the search has converged."""
+    def _is_negligible(self, fall: float) -> bool:
+        """Return whether a predicted decrease is negligible."""
         row = self.progress.centre
         if row is None or not np.isfinite(self.seen.f[row, 0]):
             return False
-        way = np.abs(self.seen.f[self.seen.good, 0] - self.seen.f[row, 0])
-        return bool(fall <= MIN_DECREASE * float(np.nanmedian(way)))
+        gaps = np.abs(self.seen.f[self.seen.good, 0] - self.seen.f[row, 0])
+        return bool(fall <= MIN_DECREASE * float(np.nanmedian(gaps)))
 
     def recenter(self, row: int) -> None:
-        """Go on from a row that others found, if its merit is less too."""
+        """Continue from a row of another search if its merit is lower, too."""
         self.progress.incumbent = row
-        before, self.progress.centre = self.progress.centre, self._better(np.array([row]))[0]
+        before = self.progress.centre
+        self.progress.centre = self._better(np.array([row]))[0]
         if self.progress.centre != before and before is not None:
-            self._moved(float(np.abs(self._x() - self.seen.x[before]).max()))
+            self._widen(float(np.abs(self._x() - self.seen.x[before]).max()))
 
-    def _moved(self, way: float) -> None:
-        """Take note that the centre moves to a row of another search, `way` off along some parameter."""
+    def _widen(self, distance: float) -> None:
+        """Widen the box after a move of the centre over a largest coordinate `distance`."""
         box = self.progress.box
-        if way > self._half:  # other ground: this box has not failed there
+        if distance > self._half:  # the failures are those of the former centre
             box.failures = 0
-        box.length = max(box.length, min(2 * way, LENGTH_MAX))  # it has to hold what the models knew
+        box.length = max(box.length, min(2 * distance, LENGTH_MAX))  # it contains the rows of the models
 
     def forget(self, notes: list[Note]) -> None:
         self.progress.box.forget([group for group, *_ in notes])
@@ -252,24 +257,24 @@ def distances(seen: Observations, rows: Rows, x: Floats) -> tuple[Floats, Floats
 
 
 def most_rows(d: int, within: int) -> int:
-    """Return the number of rows in the model of `d` parameters, of which `within` are within reach."""
+    """Return the number of rows in the model of `d` parameters, if `within` rows are near enough."""
     return min(max(MIN_ROWS_PER_DIM * d, (d + 1) * (d + 2)), MAX_ROWS, max(2 * d + 1, within))
 
 
 def price_of_failure(success: Success, centre: Floats, half: float) -> Price:
-    """Return what a step [d] of `half` from `centre` [d] costs where it is likely to fail, and the slope of that."""
+    """Return the penalty of likely failure for steps [d] of `half` from `centre` [d]."""
 
     def price(s: Floats) -> tuple[float, Floats]:
-        short, way = success.slope((centre + half * s)[None])
-        return float(SLOPE_PENALTY * short[0]), SLOPE_PENALTY * half * way[0]
+        shortfall, slope = success.slope((centre + half * s)[None])
+        return float(SLOPE_PENALTY * shortfall[0]), SLOPE_PENALTY * half * slope[0]
 
     return price
 
 
 def shortened(x: Floats, centre: Floats, success: Success, space: SearchSpace) -> Floats:
-    """Return the points `x` [k, d], those likely to fail moved towards the `centre` [d], which did not, [k, d]."""
+    """Return the points `x` [k, d]; points that are likely to fail are moved towards the `centre` [d]."""
     x = x.copy()
     for _ in range(FAILING_HALVINGS):
-        failing = success.chance(Inputs.of(x)) < MIN_CHANCE
-        x[failing] = space.snap((x[failing] + centre) / 2)
+        is_failing = success.chance(Inputs.of(x)) < MIN_CHANCE
+        x[is_failing] = space.snap((x[is_failing] + centre) / 2)
     return x

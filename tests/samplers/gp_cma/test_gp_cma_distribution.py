@@ -95,7 +95,7 @@ def test_weights_and_rates_of_c_are_those_of_the_library_cma(d: int, size: int |
     library = library_run(d * [0.5], 0.3, 0, popsize=size).sp
     own = Rates.of(d, size)
     np.testing.assert_allclose(own.weights, library.weights, rtol=1e-12, atol=1e-15)
-    found = own.mass, own.path, own.one, own.many
+    found = own.mass, own.path, own.rank_one, own.rank_mu
     np.testing.assert_allclose(found, (library.weights.mueff, library.cc, library.c1, library.cmu), rtol=1e-12)
 
 
@@ -113,10 +113,10 @@ def test_rates_of_the_step_size_are_those_of_table_1(d: int, size: int) -> None:
 @pytest.mark.parametrize("size", [4, 5, 32, 500])
 def test_rates_keep_c_positive_whatever_the_size(d: int, size: int) -> None:
     own = Rates.of(d, size)
-    assert own.one > 0 and own.many > 0 and own.one + own.many <= 1
+    assert own.rank_one > 0 and own.rank_mu > 0 and own.rank_one + own.rank_mu <= 1
     assert own.weights[: size // 2].sum() == pytest.approx(1)
-    lost = -d * own.many * own.weights[own.weights < 0].sum()  # most that a generation takes from any axis
-    assert lost <= 1 - own.one - own.many + 1e-12
+    lost = -d * own.rank_mu * own.weights[own.weights < 0].sum()  # most that a generation takes from any axis
+    assert lost <= 1 - own.rank_one - own.rank_mu + 1e-12
 
 
 @pytest.mark.parametrize("generation, size", [(0, 0.5), (0, 1.0), (0, 2.0), (4, 0.3), (4, 2.0), (99, 1.0), (99, 30.0)])
@@ -144,8 +144,8 @@ def test_one_update_is_that_of_the_tutorial(generation: int, size: float) -> Non
         one if one >= 0 else one * d / float(np.sum((inverse_root @ v) ** 2)) for one, v in zip(w, y, strict=True)
     ]
     many = sum(one * np.outer(v, v) for one, v in zip(active, y, strict=True))
-    lost = (1 - steady) * rates.one * cc * (2 - cc)
-    new = (1 + lost - rates.one - rates.many * w.sum()) * c + rates.one * np.outer(path, path) + rates.many * many
+    lost = (1 - steady) * rates.rank_one * cc * (2 - cc)
+    new = (1 + lost - rates.rank_one - rates.rank_mu * w.sum()) * c + rates.rank_one * np.outer(path, path) + rates.rank_mu * many
     growth = min(1.0, cs / rates.damping * (length / rates.usual_length - 1))  # the library's: at most e a generation
 
     own.update(x)
@@ -162,7 +162,7 @@ def test_a_diagonal_learns_faster_as_ros_and_hansen_have_it(size: int) -> None:
     own, factor = Rates.of(d, size), (d + 2) / 3
     one = 2 / ((d + 1.3) ** 2 + own.mass)
     many = 2 * (0.25 + own.mass + 1 / own.mass - 2) / ((d + 2) ** 2 + own.mass)
-    assert (own.one, own.many) == (pytest.approx(one * factor), pytest.approx(min(0.5, many * factor)))
+    assert (own.rank_one, own.rank_mu) == (pytest.approx(one * factor), pytest.approx(min(0.5, many * factor)))
 
 
 @pytest.mark.parametrize("length, waits", [(0.5, False), (4.0, True)], ids=["short", "long"])

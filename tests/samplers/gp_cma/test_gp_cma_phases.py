@@ -94,7 +94,7 @@ def test_each_evaluation_without_progress_counts() -> None:
     counts = list[int]()
     for _ in range(20):
         search.go(1, 7)
-        counts.append(search.session.progress.run.since)  # type: ignore[attr-defined]
+        counts.append(search.session.progress.run.stalled)  # type: ignore[attr-defined]
     assert {b - a for a, b in pairwise(counts) if b > a} == {7}
     assert counts.count(0) > 1  # another run
 

@@ -3,12 +3,12 @@ import math
 import numpy as np
 import pytest
 
-from lamcts.samplers.gp_cma.session import below, lower, lowest
+from lamcts.samplers.gp_cma.session import below, least, lower
 
 
 def test_least_values_pass_over_what_is_missing() -> None:
-    assert lowest(np.array([math.nan, 2.0, 1.0])) == 1.0
-    assert lowest(np.array([math.nan])) is None
+    assert least(np.array([math.nan, 2.0, 1.0])) == 1.0
+    assert least(np.array([math.nan])) is None
     assert (lower(None, None), lower(None, 2.0), lower(1.0, 2.0)) == (None, 2.0, 1.0)
 
 

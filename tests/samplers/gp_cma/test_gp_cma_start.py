@@ -206,14 +206,14 @@ def test_the_region_grows_after_a_long_gain_and_shrinks_after_a_step_for_nothing
     was_long: bool | None, improved: bool, factor: float
 ) -> None:
     start = Start(radius=0.2, was_long=was_long)
-    start.told(improved)
+    start.resize(improved)
     assert start.radius == pytest.approx(0.2 * factor)
 
 
 def test_the_region_grows_to_half_the_cube_at_most_and_an_axis_step_leaves_it_as_it_is() -> None:
     start = Start(radius=0.45, was_long=True)
-    start.told(True)
+    start.resize(True)
     assert start.radius == MAX_HALF_WIDTH
     start.axis_step(CENTRE)
-    start.told(False)
+    start.resize(False)
     assert start.radius == MAX_HALF_WIDTH
