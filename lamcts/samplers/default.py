@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from lamcts.outcomes.goals import Goals
     from lamcts.samplers.base import Sampler
     from lamcts.samplers.local_global import LocalGlobal
+    from lamcts.samplers.separable import Separable
     from lamcts.spaces.base import SearchSpace
 
 OTHERS = {"random": "uniform", "cmaes": "cma", "cma_es": "cma"}  # names of other libraries
@@ -114,7 +115,6 @@ def with_fidelity(sampler: "Sampler", space: "SearchSpace", goals: "Goals | None
 def local_global(space: "SearchSpace", goals: "Goals | None" = None) -> "LocalGlobal":
     """Return a local search that suits a space and the goals, with a Gaussian process of the whole space next to it."""
     from lamcts.samplers.bo import GpBo
-    from lamcts.samplers.gp_cma import GpCma
     from lamcts.samplers.local_global import LocalGlobal
     from lamcts.samplers.mixed_gp import MixedGp
     from lamcts.samplers.quadratic import Quadratic
@@ -124,5 +124,14 @@ def local_global(space: "SearchSpace", goals: "Goals | None" = None) -> "LocalGl
     if goals is not None and not goals.plain and not _several(goals):
         return LocalGlobal(Quadratic(), GpBo(n_start=0))
     if space.dim > WIDE:
-        return LocalGlobal(GpCma(), GpBo(n_start=0, radius=RADIUS), space.dim)
-    return LocalGlobal(GpCma(), GpBo(n_start=0))
+        return LocalGlobal(separable(), GpBo(n_start=0, radius=RADIUS), space.dim)
+    return LocalGlobal(separable(), GpBo(n_start=0))
+
+
+def separable() -> "Separable":
+    """Return the local search of one objective of real parameters."""
+    from lamcts.samplers.coordinate import Coordinate
+    from lamcts.samplers.gp_cma import GpCma
+    from lamcts.samplers.separable import Separable
+
+    return Separable(GpCma(), Coordinate())

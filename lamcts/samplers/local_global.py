@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
-from lamcts.samplers.base import Proposal, Sampler, Session, Supports
+from lamcts.samplers.base import Proposal, Sampler, Supports
 from lamcts.samplers.default import local_global
+from lamcts.samplers.parts.joined import JoinedSession, restored_searches
 from lamcts.samplers.parts.record import from_json
-from lamcts.samplers.parts.session import MAX_GAIN, Batch, LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.session import MAX_GAIN, Batch, LocalSampler, Progress
 from lamcts.samplers.registry import register
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces.base import SearchSpace
@@ -32,10 +33,9 @@ from lamcts.types import Json, JsonValue, Note, Rows, whole_number
 LOCAL, GLOBAL = 0, 1  # positions of the two searches
 EVERY = 3  # turns from one look to the next; each failed look in a row after the first doubles it (development runs: at
 # each turn MA-BBOB ended higher; without doubling BBOB did)
-SLOWER = (
-    0.01  # share of the pace at the last failure, below which the wait is reset (development runs: 0.3 cost more on
-)
-# BBOB at 200 evaluations; without, searches stayed on islands of the feasible set)
+# Share of the pace at the last failure, below which the wait is reset (development runs: 0.3 cost more on BBOB at 200
+# evaluations; without, searches stayed on islands of the feasible set)
+SLOWER = 0.01
 START = 5  # times d: number of rows until the local search has started, as the start of `GpCma`
 FIRST_ROWS = 3  # results before the first look (without: behind on 30 problems of MA-BBOB at 50, 1.35 : 1.65)
 PACE_RESULTS = 5  # local results, times the batch, whose mean gain is the pace (development runs: a mean discounted by
@@ -105,10 +105,7 @@ class LocalGlobal(LocalSampler):
         return LocalGlobalSession(self, region, seen, progress, searches)
 
     def restore(self, state: Json, log: list[JsonValue], region: Region, seen: Observations) -> "LocalGlobalSession":
-        searches = []
-        for i, sampler in enumerate(self.searches):
-            search_log = [entry for number, entry in log if number == i]
-            searches.append(adapt_to_goals(sampler, seen).restore(state["searches"][i], search_log, region, seen))
+        searches = restored_searches(self.searches, state, log, region, seen)
         session = LocalGlobalSession(self, region, seen, from_json(LocalGlobalProgress, state), searches)
         session.log = list(log)
         return session
@@ -153,38 +150,12 @@ class LocalGlobalProgress(Progress):
         return sum(gain / (PACE_RESULTS * self.batch) for gain in self.gains)  # divided first: no overflow
 
 
-class LocalGlobalSession(LocalSession[LocalGlobal, LocalGlobalProgress]):
-    """The note of a point is [search, its note], for the global search also with the expected gain or None.
-
-    A log entry is [search, entry of its log].
-    """
-
-    def __init__(
-        self,
-        settings: LocalGlobal,
-        region: Region,
-        seen: Observations,
-        progress: LocalGlobalProgress,
-        searches: list[Session],
-    ) -> None:
-        super().__init__(settings, region, seen, progress)
-        self.searches = searches
-        self._logged = [len(search.log) for search in searches]  # number of entries of each log in this log
-
-    def state(self) -> Json:
-        return super().state() | {"searches": [search.state() for search in self.searches]}
-
-    @property
-    def done(self) -> bool:
-        return self.searches[LOCAL].done
+class LocalGlobalSession(JoinedSession[LocalGlobal, LocalGlobalProgress]):
+    """The note of a point of the global search ends with its expected gain or None."""
 
     def proposer(self, note: Note) -> str:
-        return type(self.settings.searches[note[0]]).__name__
-
-    def move(self, region: Region) -> None:
-        super().move(region)
-        for search in self.searches:
-            search.move(region)
+        number, search_note, *_ = note
+        return self.searches[number].proposer(search_note) or type(self.settings.searches[number]).__name__
 
     def ask(self, n: int) -> Proposal:
         self._catch_up()
@@ -193,7 +164,7 @@ class LocalGlobalSession(LocalSession[LocalGlobal, LocalGlobalProgress]):
         notes: list[Note] = []
         if len(self.seen) < self.settings.warm_up:
             proposal = self.searches[GLOBAL].ask(n)
-            notes += self._used(GLOBAL, proposal, batch.take(proposal.x))
+            notes += self._used_looks(proposal, batch.take(proposal.x))
         else:
             self._end_warm_up()
             if n_looks := self._n_looks(n):
@@ -225,26 +196,6 @@ class LocalGlobalSession(LocalSession[LocalGlobal, LocalGlobalProgress]):
         inside = rows[self.region.contains(self.seen.x[rows])]
         self.progress.incumbent = self.seen.best_row(inside, self.incumbent)
         self._share_incumbent()
-
-    def _share_incumbent(self) -> None:
-        """Recenter both searches on the incumbent."""
-        for search in self.searches:
-            if self.incumbent is not None and search.incumbent != self.incumbent:
-                search.recenter(self.incumbent)
-
-    def _used(self, number: int, proposal: Proposal, used: NDArray[np.bool_]) -> list[Note]:
-        """Return the notes of the points of a search that are `used`; the search forgets the others."""
-        self.searches[number].forget([proposal.notes[i] for i in np.flatnonzero(~used)])
-        self._collect(number)
-        if number == LOCAL:
-            return [[number, proposal.notes[i]] for i in np.flatnonzero(used)]
-        return [[number, proposal.notes[i], gains_of(proposal)[i]] for i in np.flatnonzero(used)]
-
-    def _collect(self, number: int) -> None:
-        """Add the new entries of a search's log."""
-        log = self.searches[number].log
-        self.log += [[number, entry] for entry in log[self._logged[number] :]]
-        self._logged[number] = len(log)
 
     @property
     def _alternates(self) -> bool:
@@ -280,21 +231,17 @@ class LocalGlobalSession(LocalSession[LocalGlobal, LocalGlobalProgress]):
         gains = gains_of(proposal)
         used = np.array([self._alternates or (gain is not None and gain * trust >= p.pace) for gain in gains], bool)
         used[used] = batch.take(proposal.x[used])
-        return self._used(GLOBAL, proposal, used)
+        return self._used_looks(proposal, used)
+
+    def _used_looks(self, proposal: Proposal, used: NDArray[np.bool_]) -> list[Note]:
+        """Return the notes of the points of the global search that are `used`, with their expected gains."""
+        gains = [gain for gain, is_used in zip(gains_of(proposal), used, strict=True) if is_used]
+        return [[*note, gain] for note, gain in zip(self._used(GLOBAL, proposal, used), gains, strict=True)]
 
     def tell(self, notes: list[Note], rows: Rows) -> None:
         self._count_gains(notes, rows)
         super().tell(notes, rows)
-        for number, search in enumerate(self.searches):
-            if positions := [i for i, note in enumerate(notes) if note[0] == number]:
-                search.tell([notes[i][1] for i in positions], rows[positions])
-                self._collect(number)
-        self._share_incumbent()
-
-    def forget(self, notes: list[Note]) -> None:
-        for number, note, *_ in notes:
-            self.searches[number].forget([note])
-            self._collect(number)
+        self._tell_searches(notes, rows)
 
     def _count_gains(self, notes: list[Note], rows: Rows) -> None:
         """Count the gains of points, one after the other."""

@@ -26,6 +26,7 @@ FILES = {  # class -> file or folder: looking up a class imports no other sample
     "Mutate": "mutate",
     "Nevergrad": "nevergrad",
     "Quadratic": "quadratic",
+    "Separable": "separable",
     "Turbo": "turbo",
     "Uniform": "uniform",
 }
