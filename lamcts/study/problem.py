@@ -170,4 +170,5 @@ def _refuse_taken(names: Collection[str], goals: Goals, n: int) -> None:
     own_names = [*goals.names, *(constraint.name for constraint in goals.constraints[: len(goals.constraints) - n])]
     repeated = [name for name in own_names if name in names]
     if repeated:
-        raise ValueError(f"constraints: {repeated[0]!r} is the name of a constraint function; rename your own")
+        got = f"{repeated[0]!r} is the name of a constraint that is a function"
+        raise ValueError(f"constraints: {got}; rename your own")
