@@ -11,14 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lamcts.models.acquisition import (
-    DrawnImprovement,
-    Gain,
-    Improvement,
-    Sloped,
-    VolumeImprovement,
-    log_feasible,
-)
+from lamcts.models.acquisition import DrawnImprovement, Gain, Improvement, Sloped, VolumeImprovement, log_feasible
 from lamcts.models.coding import Inputs
 from lamcts.models.multi_output import MultiOutput
 from lamcts.models.success import Success

@@ -127,7 +127,8 @@ class FidelitySession(LocalSession[MultiFidelity, FidelityProgress]):
         if surrogate is None or not is_open.any():
             if new is None:
                 return configurations.best_open(surrogate, is_open)
-            return self.axis.at(new, self.axis.fidelity.low)[0]
+            first: Floats = self.axis.at(new, self.axis.fidelity.low)[0]
+            return first
         order = np.argsort(predicted.y, kind="stable")
         candidates = order[is_open[rows[order]]][:MAX_CANDIDATES]
         x, reached = configurations.x[rows[candidates]], configurations.reached[rows[candidates]]

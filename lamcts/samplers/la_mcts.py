@@ -149,9 +149,7 @@ class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
             self._logged[number] = len(log)
 
     def state(self) -> Json:
-        return super().state() | {
-            "live": {str(number): search.state() for number, search in sorted(self._live.items())}
-        }
+        return super().state() | {"live": {str(i): search.state() for i, search in sorted(self._live.items())}}
 
     # Where ----------------------------------------------------------------------------------------------------------
 
@@ -177,11 +175,8 @@ class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
         if not anchors:
             return None
         inside = region.contains(np.array([*anchors.values()]))
-        return min(
-            (number for number, is_inside in zip(anchors, inside, strict=True) if is_inside),
-            key=self._loss,
-            default=None,
-        )
+        numbers = [number for number, is_inside in zip(anchors, inside, strict=True) if is_inside]
+        return min(numbers, key=self._loss, default=None)
 
     def _has_converged(self, region: Region) -> bool:
         """Return whether a search has converged inside a region."""

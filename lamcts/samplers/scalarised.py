@@ -180,9 +180,8 @@ def weighting_of(seen: Observations, weights: Floats) -> Weighting:
     if is_flat.any():
         spread[is_flat] = np.median(np.abs(seen.f[np.isfinite(seen.f).all(1)] - low), 0)[is_flat]
         spread[spread == 0] = np.ldexp(1.0, np.frexp(low[spread == 0])[1])
-    return Weighting(
-        weights.tolist(), low.tolist(), spread.tolist(), [_median_violation(column) for column in seen.g.T]
-    )
+    unit = [_median_violation(column) for column in seen.g.T]
+    return Weighting(weights.tolist(), low.tolist(), spread.tolist(), unit)
 
 
 def _median_violation(g: Floats) -> float:

@@ -145,7 +145,7 @@ def test_late_partial_and_forgotten_results_are_counted_once_each(monkeypatch: p
     search.tell([*early[3:], late[5]], [True] * 4)
     assert length(search) == 1.0  # those of the old box say nothing of the new one
     box = search.session.state()["box"]
-    assert (box["out"], box["groups"]) == (0, [])
+    assert (box["n_pending"], box["groups"]) == (0, [])
 
 
 def test_points_drawn_for_want_of_better_ones_are_no_failures_of_the_box(monkeypatch: pytest.MonkeyPatch) -> None:

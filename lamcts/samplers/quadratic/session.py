@@ -15,14 +15,7 @@ from lamcts.models.coding import Inputs
 from lamcts.models.success import MIN_CHANCE, SLOPE_PENALTY, Success, success_near, unless_chance
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.session import (
-    PROPOSAL_ROUNDS,
-    Batch,
-    LocalSession,
-    Progress,
-    bisect_into,
-    centre,
-)
+from lamcts.samplers.parts.session import PROPOSAL_ROUNDS, Batch, LocalSession, Progress, bisect_into, centre
 from lamcts.samplers.parts.trust_region import TrustRegionState
 from lamcts.samplers.quadratic.model import ConstrainedModel, Price, merits, violated
 from lamcts.samplers.quadratic.posterior import GridIndex

@@ -145,7 +145,8 @@ def test_one_update_is_that_of_the_tutorial(generation: int, size: float) -> Non
     ]
     many = sum(one * np.outer(v, v) for one, v in zip(active, y, strict=True))
     lost = (1 - steady) * rates.rank_one * cc * (2 - cc)
-    new = (1 + lost - rates.rank_one - rates.rank_mu * w.sum()) * c + rates.rank_one * np.outer(path, path) + rates.rank_mu * many
+    new = (1 + lost - rates.rank_one - rates.rank_mu * w.sum()) * c
+    new = new + rates.rank_one * np.outer(path, path) + rates.rank_mu * many
     growth = min(1.0, cs / rates.damping * (length / rates.usual_length - 1))  # the library's: at most e a generation
 
     own.update(x)

@@ -29,7 +29,7 @@ def phase(search: Search) -> str:
     progress: Any = search.session.progress.run  # type: ignore[attr-defined]
     if progress.distribution is None:
         return "start"
-    return "close-up" if progress.close else "search"
+    return "close-up" if progress.is_close_up else "search"
 
 
 def test_a_close_up_is_at_most_a_fourth_as_wide_round_the_best_row_within_reach_and_grows_no_wider() -> None:
@@ -48,8 +48,8 @@ def test_a_close_up_is_at_most_a_fourth_as_wide_round_the_best_row_within_reach_
         search.tell(numbers)
         if own.distribution is not None:
             before = own.distribution.longest
-            assert (own.distribution.widest is not None) == own.close
-            assert not own.close or before <= own.distribution.widest * (1 + 1e-9)
+            assert (own.distribution.widest is not None) == own.is_close_up
+            assert not own.is_close_up or before <= own.distribution.widest * (1 + 1e-9)
     assert met > 0
 
 
@@ -66,7 +66,7 @@ def runs(search: Search, rounds: int, batch: int) -> list[Any]:
 def test_a_run_that_has_converged_is_followed_by_another_elsewhere_that_starts_from_its_own_evaluations() -> None:
     search = Search(GpCma(), Box(0.0, 1.0, dim=6), 0, given=1)  # its bowl is solved in some dozens of points
     first, second, *_ = runs(search, 300, 1)
-    assert first.origin is None and (first.since > 30 or first.distribution.longest < MIN_AXIS)
+    assert first.origin is None and (first.stalled > 30 or first.distribution.longest < MIN_AXIS)
     assert np.abs(second.origin - 0.3).max() > 0.1
     assert np.array_equal(search.seen.x[second.first], second.origin)
     best = search.seen.x[search.session.incumbent]
