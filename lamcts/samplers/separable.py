@@ -28,8 +28,9 @@ LOCAL, COORDINATE, TEST = 0, 1, 2  # positions of the two searches, and in place
 SUCCESSES = 2  # tests: one half misses each pair of interacting parameters with probability 1/2
 MAX_TESTS = 4  # tests of which the value does not change with one of the halves decide nothing
 TOLERANCE = 1e-6  # of the spread of the four values: far above rounding errors, far below interactions that matter
-TURNS = 3  # points of the coordinate search for each of the local search (development runs: with 2, Levy in 20
-# dimensions ended above 1e-4; with more, the ellipsoid of BBOB ended higher)
+# Points of the coordinate search for each of the local search (development runs: with 3, Rastrigin and Levy in 20
+# dimensions end higher; with 6, the ellipsoid of BBOB in few dimensions does).
+TURNS = 5
 
 
 @register("separable", "GP-CMA, joined by the coordinate search where the loss is a sum over the parameters")

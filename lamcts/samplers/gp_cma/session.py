@@ -99,7 +99,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
             self._take(batch, run.start.model_steps(x, y, batch.missing, self.progress.rng))
             return
         base = self._anchor()
-        if len(rows) > 1:
+        if len(rows) > 1 and len(self.seen.good) == len(self.seen):  # the quadratic knows nothing of failures
             base = run.start.short_step(self.seen.x[rows], self._losses(rows))
         elif run.origin is not None and not len(rows):
             self._take(batch, run.origin[None])
