@@ -90,19 +90,21 @@ def half_rank(y: Floats) -> Floats:
     """
     from scipy.special import ndtri
 
-    z = Scale.of(y).down(y)
-    if len(z) < 2:
-        return z
-    middle = float(np.median(z))
-    good = z[z <= middle] - middle
-    spread = float(np.sqrt(np.mean(good * good)))
-    if not spread > 0:
-        spread = float(np.abs(z - middle)[z != middle].min(initial=np.inf))
-        spread = spread if np.isfinite(spread) else 1.0
-    values, inverse, counts = np.unique(z, return_inverse=True, return_counts=True)
+    if len(y) < 2:
+        return Scale.of(y).down(y)
+    quarters = y / 4  # differences do not overflow
+    middle = np.median(quarters)
+    good = quarters[quarters <= middle] - middle
+    unit = -good.min()  # of the better half alone: one huge loss must not hide all differences
+    if not unit > 0:
+        unit = np.abs(quarters - middle)[quarters != middle].min(initial=np.inf)
+        unit = unit if np.isfinite(unit) else 1.0
+    spread = float(np.sqrt(np.mean(np.square(good / unit)))) or 1.0
+    values, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)
     rank = np.cumsum(counts) - counts / 2  # mean rank of each value, from 0 to n
-    score = spread * ndtri(np.clip(rank / len(z), 0.5, 1.0 - 0.25 / len(z)))
-    warped = np.where(values > middle, middle + score, values)[inverse]
+    score = spread * ndtri(np.clip(rank / len(y), 0.5, 1.0 - 0.25 / len(y)))
+    depth = np.minimum(values / 4 - middle, 0.0) / unit
+    warped = np.where(values / 4 > middle, score, depth)[inverse]
     return Scale.of(warped).down(warped)
 
 

@@ -25,6 +25,9 @@ from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
 LOCAL, COORDINATE, TEST = 0, 1, 2  # positions of the two searches, and in place of one for the points of a test
+STALL = (
+    5  # results without a new best before a test, which then costs little (0: behind outside BBOB at 100 evaluations)
+)
 SUCCESSES = 2  # tests: one half misses each pair of interacting parameters with probability 1/2
 MAX_TESTS = 4  # tests of which the value does not change with one of the halves decide nothing
 TOLERANCE = 1e-6  # of the spread of the four values: far above rounding errors, far below interactions that matter
@@ -89,7 +92,7 @@ class Separable(LocalSampler):
 
 @dataclass
 class SumTest:
-    """A test: the rows of two points, the parameters that they exchange, and the results so far."""
+    """A test: the rows of two points, the coordinates that they exchange, and the results so far."""
 
     rows: list[int]
     exchanged: list[int]
@@ -152,7 +155,8 @@ class SeparableSession(JoinedSession[Separable, SeparableProgress]):
             p.test = self._new_test()
         notes: list[Note] = []
         while p.test is not None and p.test.n_asked < 2 and batch.missing:
-            if not batch.take(p.test.point(self.seen.x, p.test.n_asked)[None])[0]:
+            point = p.test.point(self.seen.x, p.test.n_asked)[None]
+            if not (np.array_equal(self.region.space.snap(point), point) and batch.take(point)[0]):
                 self._end_tests()
                 break
             p.test.n_asked += 1
@@ -160,17 +164,25 @@ class SeparableSession(JoinedSession[Separable, SeparableProgress]):
         return notes
 
     def _new_test(self) -> SumTest | None:
-        """Return a test of the incumbent and a random row of the better half; None if it is too early for one."""
+        """Return a test of the incumbent and a good row that differs in most parameters; None if it is too early."""
         seen, rng = self.seen, self.progress.rng
-        if self.incumbent is None or len(seen.good) < START * seen.dim:
+        if self.incumbent is None or len(seen.good) < START * seen.dim or len(seen) - self.incumbent <= STALL:
             return None
-        if self.region.steps or seen.dim == 1 or not seen.plain or is_dependent(self.region.space):
+        blocks = self.region.space.blocks
+        if self.region.steps or len(blocks) == 1 or not seen.plain or is_dependent(self.region.space):
             self._end_tests()
             return None
         order = seen.good[np.argsort(seen.y[seen.good], kind="stable")]
-        other = int(rng.choice(order[1 : (len(order) + 1) // 2]))
-        exchanged = rng.permutation(seen.dim)[: seen.dim // 2].tolist()
-        return SumTest([int(self.incumbent), other], exchanged)
+        better = order[1 : (len(order) + 1) // 2]
+        changes = seen.x[better] != seen.x[self.incumbent]
+        differs = np.column_stack([changes[:, block].any(1) for block in blocks])  # [rows, blocks]
+        counts = differs.sum(1)
+        i = int(rng.choice(np.flatnonzero(counts == counts.max())))
+        if counts[i] < 2:
+            return None
+        half = rng.permutation(np.flatnonzero(differs[i]))[: counts[i] // 2]
+        exchanged = [j for k in half for j in range(blocks[k].start, blocks[k].stop)]
+        return SumTest([int(self.incumbent), int(better[i])], exchanged)
 
     def _end_tests(self) -> None:
         self.progress.is_open = False

@@ -109,10 +109,10 @@ class LocalSession(Generic[Settings, P]):
         return None
 
     def state(self) -> Json:
-        classes = self.settings.classes()
-        if (type(self), type(self.progress)) != classes:
-            names = ", ".join(cls.__name__ for cls in (type(self), type(self.progress)))
-            raise TypeError(f"{type(self.settings).__name__}: expected classes() to return {names}, got {classes}")
+        named, own = self.settings.classes(), (type(self), type(self.progress))
+        if named is not None and named != own:
+            names = ", ".join(cls.__name__ for cls in own)
+            raise TypeError(f"{type(self.settings).__name__}: expected classes() to return {names}, got {named}")
         state: Json = to_json(self.progress)
         return state
 
@@ -144,24 +144,37 @@ class LocalSampler:
         """Return the settings for a space and goals; `detail` follows a colon in the name. None: unknown detail."""
         return None if detail else cls()
 
-    def classes(self) -> tuple[type["AnySession"], type[Progress]]:
-        """Return the class of the sessions and that of their progress."""
-        raise NotImplementedError(f"{type(self).__name__}: expected a method classes(): return MySession, MyProgress")
+    def classes(self) -> tuple[type["AnySession"], type[Progress]] | None:
+        """Return the class of the sessions and that of their progress.
+
+        None, the default, is for a sampler with a `start` of its own: `restore` then starts a session for its classes.
+        """
+        return None
 
     def initial_progress(self, region: Region, seen: Observations, rng: np.random.Generator) -> Progress:
         """Return the progress with which a session starts."""
-        return self.classes()[1](rng, seen.best_row(region.rows))
+        return self._named()[1](rng, seen.best_row(region.rows))
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "AnySession":
-        session_class, _ = self.classes()
+        session_class, _ = self._named()
         return session_class(self, region, seen, self.initial_progress(region, seen, rng))
 
     def restore(self, state: Json, log: list[JsonValue], region: Region, seen: Observations) -> "AnySession":
-        session_class, progress_class = self.classes()
+        classes = self.classes()
+        if classes is None:
+            begun = self.start(region, seen, np.random.default_rng(0))
+            classes = type(begun), type(begun.progress)
+        session_class, progress_class = classes
         session = session_class(self, region, seen, from_json(progress_class, state))
         session.log = list(log)
         session.replay()
         return session
+
+    def _named(self) -> tuple[type["AnySession"], type[Progress]]:
+        if (classes := self.classes()) is None:
+            cure = "a method classes(): return MySession, MyProgress"
+            raise NotImplementedError(f"{type(self).__name__}: expected {cure}, or a method start()")
+        return classes
 
 
 class Batch:

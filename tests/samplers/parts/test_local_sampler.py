@@ -36,6 +36,20 @@ def test_a_sampler_that_names_no_classes_is_told_how() -> None:
         Search(type("Mine", (LocalSampler,), {})(), SPACE, 0)
 
 
+def test_a_sampler_with_a_start_alone_is_restored_by_the_classes_of_a_started_session() -> None:
+    session_class, progress_class = Uniform().classes()
+
+    class Starting(LocalSampler):
+        def start(self, region: Any, seen: Any, rng: Any) -> Any:
+            return session_class(self, region, seen, progress_class(rng, None, 0))
+
+    search = Search(Starting(), SPACE, 0)
+    search.go(3, 2)
+    state = json.loads(json.dumps(search.session.state()))
+    twin = search.sampler.restore(state, [], search.region(), search.seen)
+    assert type(twin) is session_class and twin.state() == state
+
+
 def test_a_session_of_other_classes_than_the_sampler_names_is_not_saved() -> None:
     session_class = Uniform().classes()[0]
 
