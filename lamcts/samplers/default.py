@@ -73,14 +73,15 @@ def default(space: "SearchSpace", goals: "Goals | None" = None, related: bool = 
     `goals` of None is one objective without constraints; `related` says whether there are results of related tasks.
 
     For real parameters and one objective `LocalGlobal`: `GpCma` without constraints, `Quadratic` with them, and a
-    Gaussian process of the whole space. In more than 40 dimensions, without constraints, that process keeps to a trust
+    Gaussian process of the whole space. Without constraints it is inside `Separable`, which adds a coordinate search
+    where the loss is a sum over the parameters. In more than 40 dimensions, without constraints, that process keeps to a trust
     region, proposes the first d points alone, and takes turns with `GpCma` up to 5 d. `MixedGp` for several objectives,
     results of related tasks, and where at least half of the parameters are discrete; with fewer of them `LocalGlobal`
     of `Quadratic` and `MixedGp`. `MultiFidelity` in a space with a `Fidelity`. Compared on public suites, by
     benchmarks/optimizer/gates.py and dimensions.py.
 
     >>> import lamcts
-    >>> lamcts.samplers.default(lamcts.Box(0, 1, dim=200)).warm_up
+    >>> lamcts.samplers.default(lamcts.Box(0, 1, dim=200)).local.warm_up
     200
     """
     from lamcts.samplers.mixed_gp import MixedGp
@@ -91,7 +92,8 @@ def default(space: "SearchSpace", goals: "Goals | None" = None, related: bool = 
     plain = goals is None or goals.plain
     if Parameters(space).mostly_discrete or _several(goals) or (plain and related):
         return MixedGp()
-    return local_global(space, goals)
+    search = local_global(space, goals)
+    return separable(search) if plain and space.continuous.all() else search
 
 
 def _several(goals: "Goals | None") -> bool:
@@ -115,6 +117,7 @@ def with_fidelity(sampler: "Sampler", space: "SearchSpace", goals: "Goals | None
 def local_global(space: "SearchSpace", goals: "Goals | None" = None) -> "LocalGlobal":
     """Return a local search that suits a space and the goals, with a Gaussian process of the whole space next to it."""
     from lamcts.samplers.bo import GpBo
+    from lamcts.samplers.gp_cma import GpCma
     from lamcts.samplers.local_global import LocalGlobal
     from lamcts.samplers.mixed_gp import MixedGp
     from lamcts.samplers.quadratic import Quadratic
@@ -124,14 +127,13 @@ def local_global(space: "SearchSpace", goals: "Goals | None" = None) -> "LocalGl
     if goals is not None and not goals.plain and not _several(goals):
         return LocalGlobal(Quadratic(), GpBo(n_start=0))
     if space.dim > WIDE:
-        return LocalGlobal(separable(), GpBo(n_start=0, radius=RADIUS), space.dim)
-    return LocalGlobal(separable(), GpBo(n_start=0))
+        return LocalGlobal(GpCma(), GpBo(n_start=0, radius=RADIUS), space.dim)
+    return LocalGlobal(GpCma(), GpBo(n_start=0))
 
 
-def separable() -> "Separable":
-    """Return the local search of one objective of real parameters."""
+def separable(local: "LocalGlobal") -> "Separable":
+    """Return a search of reals that is joined by a coordinate search where the loss is a sum."""
     from lamcts.samplers.coordinate import Coordinate
-    from lamcts.samplers.gp_cma import GpCma
     from lamcts.samplers.separable import Separable
 
-    return Separable(GpCma(), Coordinate())
+    return Separable(local, Coordinate())

@@ -213,7 +213,7 @@ class LocalGlobalSession(JoinedSession[LocalGlobal, LocalGlobalProgress]):
         is_ahead = p.improvements[GLOBAL].rate > min(local_rate, p.changes.rate)
         if len(self.seen.good) < FIRST_ROWS or (n_rows < START * d and not is_ahead):
             return 0
-        if p.pace < SLOWER * p.pace_at_failure:
+        if p.pace <= SLOWER * p.pace_at_failure:
             p.failures = min(p.failures, 1)
         wait = 1 if n_rows < d else EVERY * 2 ** max(0, p.failures - 1)
         for _ in range(n):

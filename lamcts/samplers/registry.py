@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound="type[LocalSampler]")
 
 AUTO = "auto"
-AUTO_LINE = "the default: local_global for reals, mixed_gp for discrete parameters and several objectives"
+AUTO_LINE = "the default: separable for reals, mixed_gp for discrete parameters and several objectives"
 
 FILES = {  # class -> file or folder: looking up a class imports no other sampler
     "Cma": "cma",

@@ -13,7 +13,7 @@ from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Session, Supports
-from lamcts.samplers.default import separable
+from lamcts.samplers.default import local_global, separable
 from lamcts.samplers.local_global import START
 from lamcts.samplers.parts.joined import JoinedSession, restored_searches
 from lamcts.samplers.parts.record import from_json
@@ -31,12 +31,12 @@ STALL = (
 SUCCESSES = 2  # tests: one half misses each pair of interacting parameters with probability 1/2
 MAX_TESTS = 4  # tests of which the value does not change with one of the halves decide nothing
 TOLERANCE = 1e-6  # of the spread of the four values: far above rounding errors, far below interactions that matter
-# Points of the coordinate search for each of the local search (development runs: with 3, Rastrigin and Levy in 20
+# Points of the coordinate search for each of the local search (development runs: with 2, Rastrigin and Levy in 20
 # dimensions end higher; with 6, the ellipsoid of BBOB in few dimensions does).
-TURNS = 5
+TURNS = 3
 
 
-@register("separable", "GP-CMA, joined by the coordinate search where the loss is a sum over the parameters")
+@register("separable", "local_global, joined by the coordinate search where the loss is a sum over the parameters")
 @dataclass(frozen=True)
 class Separable(LocalSampler):
     """A local search, joined by a coordinate search where the loss is a sum over the parameters.
@@ -66,7 +66,7 @@ class Separable(LocalSampler):
 
     @classmethod
     def suited(cls, space: SearchSpace, goals: Goals | None, detail: str) -> "Separable | None":
-        return None if detail else separable()
+        return None if detail else separable(local_global(space, goals))
 
     @property
     def supports(self) -> Supports:

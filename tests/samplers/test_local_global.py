@@ -160,8 +160,8 @@ def test_after_the_warm_up_the_searches_take_turns_while_the_local_one_starts(ba
 
 def test_in_many_dimensions_the_default_begins_with_the_model_in_a_trust_region() -> None:
     narrow, wide = (lamcts.Optimizer([(0, 1)] * d, seed=0).sampler for d in (40, 41))
-    assert narrow == LocalGlobal(separable(), GpBo(n_start=0))
-    assert wide == LocalGlobal(separable(), GpBo(n_start=0, radius=0.2), warm_up=41) and wide.supports.centre
+    assert narrow == separable(BOTH)
+    assert wide == separable(LocalGlobal(GpCma(), GpBo(n_start=0, radius=0.2), warm_up=41)) and wide.supports.centre
 
 
 def test_a_search_that_a_mixed_gp_leads_begins_with_points_of_the_whole_space() -> None:
