@@ -92,19 +92,20 @@ def half_rank(y: Floats) -> Floats:
 
     if len(y) < 2:
         return Scale.of(y).down(y)
-    quarters = y / 4  # differences do not overflow
-    middle = np.median(quarters)
-    good = quarters[quarters <= middle] - middle
+    scale = 0.25 if np.abs(y).max() > 1e300 else 1.0  # differences do not overflow, the least losses do not vanish
+    scaled = scale * y
+    middle = np.median(scaled)
+    good = scaled[scaled <= middle] - middle
     unit = -good.min()  # of the better half alone: one huge loss must not hide all differences
     if not unit > 0:
-        unit = np.abs(quarters - middle)[quarters != middle].min(initial=np.inf)
+        unit = np.abs(scaled - middle)[scaled != middle].min(initial=np.inf)
         unit = unit if np.isfinite(unit) else 1.0
     spread = float(np.sqrt(np.mean(np.square(good / unit)))) or 1.0
     values, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)
     rank = np.cumsum(counts) - counts / 2  # mean rank of each value, from 0 to n
     score = spread * ndtri(np.clip(rank / len(y), 0.5, 1.0 - 0.25 / len(y)))
-    depth = np.minimum(values / 4 - middle, 0.0) / unit
-    warped = np.where(values / 4 > middle, score, depth)[inverse]
+    depth = np.minimum(scale * values - middle, 0.0) / unit
+    warped = np.where(scale * values > middle, score, depth)[inverse]
     return Scale.of(warped).down(warped)
 
 

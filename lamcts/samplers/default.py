@@ -74,11 +74,11 @@ def default(space: "SearchSpace", goals: "Goals | None" = None, related: bool = 
 
     For real parameters and one objective `LocalGlobal`: `GpCma` without constraints, `Quadratic` with them, and a
     Gaussian process of the whole space. Without constraints it is inside `Separable`, which adds a coordinate search
-    where the loss is a sum over the parameters. In more than 40 dimensions, without constraints, that process keeps to a trust
-    region, proposes the first d points alone, and takes turns with `GpCma` up to 5 d. `MixedGp` for several objectives,
-    results of related tasks, and where at least half of the parameters are discrete; with fewer of them `LocalGlobal`
-    of `Quadratic` and `MixedGp`. `MultiFidelity` in a space with a `Fidelity`. Compared on public suites, by
-    benchmarks/optimizer/gates.py and dimensions.py.
+    where the loss is a sum over the parameters. In more than 40 dimensions, without constraints, the process keeps to a
+    trust region, proposes the first d points alone, and takes turns with `GpCma` up to 5 d. `MixedGp` for several
+    objectives, results of related tasks, and where at least half of the parameters are discrete; with fewer of them
+    `LocalGlobal` of `Quadratic` and `MixedGp`. `MultiFidelity` in a space with a `Fidelity`. Compared on public suites,
+    by benchmarks/optimizer/gates.py and dimensions.py.
 
     >>> import lamcts
     >>> lamcts.samplers.default(lamcts.Box(0, 1, dim=200)).local.warm_up

@@ -164,7 +164,7 @@ class SeparableSession(JoinedSession[Separable, SeparableProgress]):
         return notes
 
     def _new_test(self) -> SumTest | None:
-        """Return a test of the incumbent and a good row that differs in most parameters; None if it is too early."""
+        """Return a test of the incumbent and a far row of the better half; None if it is too early."""
         seen, rng = self.seen, self.progress.rng
         if self.incumbent is None or len(seen.good) < START * seen.dim or len(seen) - self.incumbent <= STALL:
             return None
@@ -177,7 +177,8 @@ class SeparableSession(JoinedSession[Separable, SeparableProgress]):
         changes = seen.x[better] != seen.x[self.incumbent]
         differs = np.column_stack([changes[:, block].any(1) for block in blocks])  # [rows, blocks]
         counts = differs.sum(1)
-        i = int(rng.choice(np.flatnonzero(counts == counts.max())))
+        distance = np.abs(seen.x[better] - seen.x[self.incumbent]).sum(1)
+        i = int(np.lexsort((distance, counts))[-1])
         if counts[i] < 2:
             return None
         half = rng.permutation(np.flatnonzero(differs[i]))[: counts[i] // 2]

@@ -128,7 +128,7 @@ def test_a_note_that_is_interrupted_is_not_there(old, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(changes, "record", lambda opt: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            changes.tell_all(opt, [changes.Result(changes.Note(0), None, None, metrics={"note": "a"})])
+            changes.tell_all(opt, [changes.TellRequest(changes.MetricsChange(0), None, None, metrics={"note": "a"})])
     assert opt.metrics == {} and "note" not in lamcts.load("old.db").rows()[0]
 
 

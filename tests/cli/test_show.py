@@ -75,7 +75,7 @@ def test_a_run_does_not_go_on_where_the_journal_names_its_objective_in_no_words(
 @pytest.mark.parametrize(
     ("sampler", "text"),
     [
-        ("auto", "local_global: a local search"),
+        ("auto", "separable: local_global, joined by"),
         ("uniform", "uniform: scrambled Sobol"),
     ],
 )
