@@ -61,7 +61,7 @@ def log_expected_improvement(mean: Floats, sd: Floats, best: float) -> Floats:
     return value + np.log(sd)
 
 
-def slopes(mean: Floats, sd: Floats, best: float) -> tuple[Floats, Floats]:
+def log_expected_improvement_slopes(mean: Floats, sd: Floats, best: float) -> tuple[Floats, Floats]:
     """Return the derivatives of `log_expected_improvement` along the mean and along the standard deviation, [m], [m].
 
     With `u = (best - mean) / sd` and `h = phi(u) + u Phi(u)`: `-Phi(u) / (sd h)` and `phi(u) / (sd h)`.
@@ -128,7 +128,7 @@ def _log_side(j: int, mean: Floats, sd: Floats, cells: Cells, sloped: bool = Fal
     for i in np.flatnonzero(np.isfinite(levels)):
         gains[i] = log_expected_improvement(mean[:, j], sd[:, j], levels[i])
         if sloped:
-            by_mean[i], by_sd[i] = slopes(mean[:, j], sd[:, j], levels[i])
+            by_mean[i], by_sd[i] = log_expected_improvement_slopes(mean[:, j], sd[:, j], levels[i])
     below, above = inverse.reshape(2, -1)  # [b] each: the levels of a cell's ends
     share = np.minimum(gains[below] - gains[above], -LEAST_BELOW_1)  # log of the lower end's gain over the upper end's
     left, ratio = -np.expm1(share), np.exp(share)
@@ -148,7 +148,11 @@ class Sloped(NamedTuple):
 
 
 class Gain(Protocol):
-    """Logarithm of the expected gain of columns with means and standard deviations [m, k]."""
+    """Logarithm of a positive gain of columns with means and standard deviations [m, k], in the model's units.
+
+    Logarithms of probabilities are added to it, so it is a logarithm even where the acquisition function is a bound.
+    Columns are about standard, standard deviations at least the root of `MIN_VARIANCE` of `surrogate.py`.
+    """
 
     def value(self, mean: Floats, sd: Floats) -> Floats:
         """Return it, [m]."""
@@ -166,7 +170,7 @@ class Improvement(NamedTuple):
         return log_expected_improvement(mean[:, 0], sd[:, 0], self.best)
 
     def slopes(self, mean: Floats, sd: Floats) -> Sloped:
-        by_mean, by_sd = slopes(mean[:, 0], sd[:, 0], self.best)
+        by_mean, by_sd = log_expected_improvement_slopes(mean[:, 0], sd[:, 0], self.best)
         return Sloped(self.value(mean, sd), by_mean[:, None], by_sd[:, None])
 
 
@@ -214,7 +218,7 @@ def _sloped_log_volume(mean: Floats, sd: Floats, cells: Cells) -> Sloped:
 
 
 class DrawnImprovement(NamedTuple):
-    """Log expected improvement on `best` of a function of the columns, by common draws `normal` [s, k].
+    """Log expected improvement on `best` of a function of the columns but for a constant, by common draws [s, k].
 
     The softplus gives it a slope where no draw improves (Ament et al. 2023, arXiv 2310.20708).
     """

@@ -28,8 +28,9 @@ MIN_VARIANCE = 1e-12  # least variance of a column: keeps slopes finite at rows 
 
 @dataclass(frozen=True, eq=False)
 class Surrogate:
-    """Acquisition function under `model`, given the feasible losses `front` [f, k].
+    """Acquisition function (BoTorch's word) under `model`, given the feasible losses `front` [f, k].
 
+    A sampler with another setting replaces a field: `dataclasses.replace(surrogate, ...)`.
     violation: least total violation of the rows, infinite where no row has all constraints. success: probability that
     evaluations succeed. least: smaller gains on the front count as none, [k] or a number; see `least_gain`. All are in
     the model's units. seed: of the draws where there is no closed form. fantasies: number of calls of `fantasize`; each

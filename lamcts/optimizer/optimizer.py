@@ -1,6 +1,8 @@
 """The optimizer: ask for points, tell their values. START HERE: `ask`, `_search`, `tell` and `_add` are the loop.
 
-Each change of state goes through `changes.complete`, which undoes it if an exception is raised.
+From `ask` to the acquisition function: sessions.py, samplers/separable.py, local_global.py, bo.py, parts/bayesian.py,
+models/local.py, surrogate.py, acquisition.py. Each change of state goes through `changes.complete`, which undoes it if
+an exception is raised.
 """
 
 import os

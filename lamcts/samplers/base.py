@@ -73,7 +73,8 @@ class Session(Protocol):
         -------
         Proposal
             Snapped, unevaluated points inside the region. Fewer than `n` (or none) only where the sampler finds no more
-            such points. A session never waits for pending results.
+            such points. A session never waits for pending results: an empty proposal ends it, and the optimizer draws
+            at random.
         """
 
     def tell(self, notes: list[Note], rows: Rows) -> None:

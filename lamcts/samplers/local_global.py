@@ -21,7 +21,7 @@ from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Supports
 from lamcts.samplers.default import local_global
-from lamcts.samplers.parts.joined import JoinedSession, restored_searches
+from lamcts.samplers.parts.joined import START, JoinedSession, restored_searches
 from lamcts.samplers.parts.record import from_json
 from lamcts.samplers.parts.session import MAX_GAIN, Batch, LocalSampler, Progress
 from lamcts.samplers.registry import register
@@ -36,7 +36,6 @@ EVERY = 3  # turns from one look to the next; each failed look in a row after th
 # Share of the pace at the last failure, below which the wait is reset (development runs: 0.3 cost more on BBOB at 200
 # evaluations; without, searches stayed on islands of the feasible set)
 SLOWER = 0.01
-START = 5  # times d: number of rows until the local search has started, as the start of `GpCma`
 FIRST_ROWS = 3  # results before the first look (without: behind on 30 problems of MA-BBOB at 50, 1.35 : 1.65)
 PACE_RESULTS = 5  # local results, times the batch, whose mean gain is the pace (development runs: a mean discounted by
 # 0.85 ends higher outside BBOB, 5 + d are level; five of a batch of ten took many more looks)

@@ -14,8 +14,7 @@ from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Session, Supports
 from lamcts.samplers.default import local_global, separable
-from lamcts.samplers.local_global import START
-from lamcts.samplers.parts.joined import JoinedSession, restored_searches
+from lamcts.samplers.parts.joined import START, JoinedSession, restored_searches
 from lamcts.samplers.parts.record import from_json
 from lamcts.samplers.parts.session import Batch, LocalSampler, Progress
 from lamcts.samplers.registry import register

@@ -154,7 +154,12 @@ def same_future(search: Search, seed: int) -> None:
     expect(copy.saved() == saved, "restore: a session whose state and log are those it was made from", "others")
     for _ in range(3):
         mine, other = search.go(1, 3), copy.go(1, 3)
-        expect(np.array_equal(mine, other), "restore: the points that the first session asks for", "others")
+        expect(
+            np.array_equal(mine, other),
+            "restore: the points that the first session asks for (keep all that ask and "
+            "tell change in the progress, or rebuild it in replay)",
+            "others",
+        )
     expect(copy.saved() == search.saved(), "restore: the state of the first session after three rounds", "another")
     expect(state == kept, "state: values that the session does not change later", "others")
 

@@ -1,4 +1,4 @@
-"""A sampler is found by its file: nothing else lists it."""
+"""A sampler is found by its file, and by its class in FILES of the registry."""
 
 import importlib
 import subprocess

@@ -64,7 +64,10 @@ def _take(batch: Batch, acquisition: Acquisition) -> list[float | None]:
 
 
 def _gain(seen: Observations, acquisition: Acquisition, x: Floats) -> float | None:
-    """Return the expected improvement at `x` [1, d] in units of a single loss; None where unknown."""
+    """Return the expected improvement at `x` [1, d] in units of a single loss; None where unknown.
+
+    `LocalGlobal` compares it with losses: a sampler with another acquisition function still needs log EI here.
+    """
     if seen.f.shape[1] > 1 or not seen.feasible.any() or not 0 < acquisition.unit < np.inf:
         return None
     surrogate = acquisition.surrogate

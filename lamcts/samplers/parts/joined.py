@@ -13,6 +13,8 @@ from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Json, JsonValue, Note, Rows
 
+START = 5  # times d: number of rows until the local search has started, as the start of `GpCma`
+
 
 class JoinedSession(LocalSession[Settings, P]):
     """Session of several searches. The note of a point begins with [search, its note].

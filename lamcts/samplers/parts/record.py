@@ -68,6 +68,8 @@ def _typed(hint: Any, value: JsonValue) -> Any:
     if kind is np.ndarray:
         (dtype,) = get_args(inner[1])
         return np.array(value, dtype) if isinstance(value, list) else unpacked(value, np.dtype(dtype))
+    if kind in (dict, list, tuple) and not inner:
+        raise TypeError(f"expected a type of items, as list[int], in the annotation of a progress, got {kind.__name__}")
     if kind is dict:
         return {_typed(inner[0], key): _typed(inner[1], item) for key, item in value}
     if kind is tuple and Ellipsis not in inner:
