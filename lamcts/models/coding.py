@@ -58,7 +58,7 @@ class Inputs:
         return Inputs(options, orders, np.vstack([self.numbers, other.numbers]), self.owner)
 
     def with_numbers(self, numbers: Floats) -> "Inputs":
-        """Return the same categories with other numbers [n, q]."""
+        """Return the same categories with other numbers [n, q or more]."""
         return replace(self, numbers=numbers)
 
 

@@ -1,7 +1,7 @@
 """Angles: numbers on a circle, whose two ends are one point.
 
 A coordinate pair is the point of a circle inside the unit square (MacKay 1998, periodic kernels by a warped input), so
-distances and models see no edge at 0. Letters: n rows, m moves.
+distances and models see no edge at 0. A model has a length scale for each of the two. Letters: n rows, m moves.
 """
 
 import math

@@ -284,7 +284,7 @@ def unwrapped(space: SearchSpace) -> SearchSpace:
 def distance(x: Floats, z: Floats) -> Floats:
     """Return the Euclidean distances between the encodings of points.
 
-    Two categories have distance 1, and so have the two ends of a number's range.
+    Two categories have distance 1, and so have the two ends of a number's range; those of an `Angle` have 0.
 
     Parameters
     ----------

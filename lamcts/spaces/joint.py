@@ -30,11 +30,11 @@ class JointSpace(EncodedSpace):
 
     def neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
         """Return the rows [m, d] that are one move from a valid row `x` [d]."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__}: expected a method neighbours(x, rng)")
 
     def random_neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
         """Return a row that is one random move from each valid row of `x` [n, d], [n, d]."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__}: expected a method random_neighbours(x, rng)")
 
 
 def some_of(count: int, rng: np.random.Generator, most: int = MOST_NEIGHBOURS) -> Rows:

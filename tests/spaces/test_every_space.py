@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Simplex, Space, Subset, distance
+from lamcts.spaces import Angle, Bool, Box, Choice, Finite, Float, Int, Simplex, Space, Subset, distance
 from lamcts.spaces.base import SearchSpace
 
 WIDE = st.floats(-1e300, 1e300)
@@ -55,7 +55,8 @@ def _subsets(draw: Any) -> Subset:
     return Subset(items, draw(st.integers(1, len(items))))
 
 
-SINGLE = st.one_of(_floats(), _ints(), _boxes(), st.just(Bool()), CHOICES, FINITE, MIXTURES, _subsets())
+ANGLES = st.builds(Angle, st.floats(0.1, 1e6))
+SINGLE = st.one_of(_floats(), _ints(), _boxes(), st.just(Bool()), CHOICES, FINITE, MIXTURES, ANGLES, _subsets())
 SPACES = st.recursive(
     SINGLE,
     lambda inner: st.one_of(
