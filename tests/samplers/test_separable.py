@@ -67,6 +67,19 @@ def test_flat_functions_are_no_sums(f: Callable[[Any], float]) -> None:
     assert "Coordinate" not in proposers(f)
 
 
+def test_a_batch_of_tests_and_both_searches_has_a_note_for_each_point() -> None:
+    opt = lamcts.Optimizer(Box(0, 1, dim=4), sampler=SAMPLER, seed=2)
+    for n in [3, 1, 9, 2, 12] * 8:
+        trials = opt.ask(n)
+        assert len(trials) == n
+        opt.tell(trials, [ripples(trial.point) for trial in trials])
+    assert {"Separable", "Coordinate", "GpCma"} <= set(opt._searches.proposers.values())
+
+
+def test_huge_losses_are_no_sums() -> None:
+    assert "Coordinate" not in proposers(lambda x: 1.7e308 * np.sign(x[0] - 0.5) + 1e307 * x[1] * x[2])
+
+
 def test_failed_evaluations_end_a_test() -> None:
     names = proposers(lambda x: None if x[0] > 0.8 else ripples(x))
     assert names.count("Separable") in (2, 2 * SUCCESSES)
