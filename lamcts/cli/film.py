@@ -33,7 +33,9 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
-    file = _result(args.run)
+    file = Path(args.run) / RESULT if Path(args.run).is_dir() else Path(args.run)
+    if not file.is_file():
+        raise ValueError(f"expected the folder of a run, or its {RESULT}, got {args.run!r}: no file {file}")
     if args.frames < 1:
         raise ValueError(f"--frames: expected at least 1, got {args.frames}")
     out = file.parent / (NAME + (".mp4" if filming.movies() else ".gif")) if args.out is None else Path(args.out)
@@ -48,14 +50,6 @@ def main(args: argparse.Namespace) -> int:
         found.save_strip(strip, args.frames)
     outputs.announce(out.parent)
     return outputs.code
-
-
-def _result(run: str) -> Path:
-    """Return the file of the policy."""
-    file = Path(run) / RESULT if Path(run).is_dir() else Path(run)
-    if not file.is_file():
-        raise ValueError(f"expected the folder of a run, or its {RESULT}, got {run!r}: no file {file}")
-    return file
 
 
 def _policy(file: Path) -> Json:

@@ -56,20 +56,16 @@ def _space(one: Hyperparameter, when: When | None) -> Member:
         if hasattr(one, name):
             return lamcts.Choice(tuple(getattr(one, name)), ordered=ordered, when=when)
     if hasattr(one, "lower") and hasattr(one, "upper"):
-        return _range(one, when)
+        bounds = [one.lower, one.upper]
+        if None in bounds or not all(map(math.isfinite, bounds)):
+            raise ValueError(f"space_of: hyperparameter {one.name!r}: expected bounds, got {bounds}; give it both")
+        step = getattr(one, "q", None)  # of versions before 1.0
+        if "Integer" in type(one).__name__:
+            return lamcts.Int(int(one.lower), int(one.upper), log=bool(one.log), step=step, when=when)
+        return lamcts.Float(float(one.lower), float(one.upper), log=bool(one.log), step=step, when=when)
     if hasattr(one, "value"):
         return lamcts.Choice((one.value,), when=when)
     raise ValueError(f"space_of: hyperparameter {one.name!r}: expected a range or options, got {type(one).__name__}")
-
-
-def _range(one: Hyperparameter, when: When | None) -> Member:
-    bounds = [one.lower, one.upper]
-    if None in bounds or not all(map(math.isfinite, bounds)):
-        raise ValueError(f"space_of: hyperparameter {one.name!r}: expected bounds, got {bounds}; give it both")
-    step = getattr(one, "q", None)  # of versions before 1.0
-    if "Integer" in type(one).__name__:
-        return lamcts.Int(int(one.lower), int(one.upper), log=bool(one.log), step=step, when=when)
-    return lamcts.Float(float(one.lower), float(one.upper), log=bool(one.log), step=step, when=when)
 
 
 LISTED = 1000  # values of an integer that a comparison may leave: each is compared with (untuned)

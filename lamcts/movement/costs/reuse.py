@@ -86,7 +86,8 @@ class ReuseDistances:
         lines = capacity // self.line_words if unit == "words" else capacity
         if self.samples and lines * self.rate < RESOLVED:
             return math.inf
-        return _standard_error([sample.misses(capacity, unit) for sample in self.samples])
+        estimates = [sample.misses(capacity, unit) for sample in self.samples]
+        return float(np.std(estimates, ddof=1) / np.sqrt(len(estimates))) if estimates else 0.0
 
     def curve(self) -> tuple[Rows, Numbers]:
         """Return the capacities in words at which the number of misses changes, from 0 on, and the misses there."""
@@ -273,8 +274,3 @@ def _plain(value: Any) -> float:
     """Return a number of numpy as an int or a float."""
     found: float = value.item() if isinstance(value, np.generic) else value
     return found
-
-
-def _standard_error(estimates: list[float]) -> float:
-    """Return the standard error of the mean of estimates, 0.0 where there are none."""
-    return float(np.std(estimates, ddof=1) / np.sqrt(len(estimates))) if estimates else 0.0

@@ -91,7 +91,14 @@ def main(args: argparse.Namespace) -> int:
         say(line)
     if args.by_layer:
         _show_layers(reports[-1], step.machine() if args.measure else Machine())
-        _show_pools(drawing)
+        pools = [extent(one) for one in drawing]
+        pairs = zip(drawing, pools, strict=True)
+        rows = [
+            [one.plan.name, size_text(pool.used_bytes), size_text(pool.pool_bytes), f"{pool.lost:.1%}"]
+            for one, pool in pairs
+        ]
+        say()
+        table([["plan", "peak in blocks", "pool", "lost"], *rows])
     if args.csv:
         with outputs.part(args.csv):
             _write_table(args.csv, reports, marks, took)
@@ -166,18 +173,6 @@ def _show_layers(report: Report, machine: Machine) -> None:
     ]
     say()
     table([["kind of layer", "operations", "ms", "of time", "memory", "of memory"], *rows])
-
-
-def _show_pools(reports: Sequence[Report]) -> None:
-    """Print what a first-fit pool needs under some plans."""
-    pools = [extent(one) for one in reports]
-    pairs = zip(reports, pools, strict=True)
-    rows = [
-        [one.plan.name, size_text(pool.used_bytes), size_text(pool.pool_bytes), f"{pool.lost:.1%}"]
-        for one, pool in pairs
-    ]
-    say()
-    table([["plan", "peak in blocks", "pool", "lost"], *rows])
 
 
 def _drawn(reports: Sequence[Report]) -> list[Report]:

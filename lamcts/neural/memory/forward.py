@@ -29,7 +29,9 @@ def forward(tables: GraphTables, actions: Sequence[int]) -> Forward:
     begin, (first, last) = tables.graph.forward_count, live_ranges(tables, actions)
     offloaded = [i for i, action in enumerate(actions) if action in MOVED and first[i] < NEVER]
     ahead = _prefetched(tables, actions, offloaded, first)
-    held = _offloaded_at(tables, ahead)
+    order = sorted(ahead)  # each transfer to the host ends at a forward step (thesis 8.3.3, offloading)
+    ends = [*(tables.first_write[i] - 1 for i in order[1:]), tables.graph.forward_count - 1]
+    held = {i: max(ends[k], tables.last_forward_use[i]) for k, i in enumerate(order)}
     prefetches, waits = _prefetch_steps(ahead, first, last, begin)
     staying = {i for i in ahead if held[i] == begin - 1 and i in prefetches.get(begin, ())}  # too short to offload
     prefetches = {t: [i for i in some if i not in staying] for t, some in prefetches.items()}
@@ -91,13 +93,6 @@ def _prefetched(tables: GraphTables, actions: Sequence[int], offloaded: Sequence
         return []
     found = [i for i in offloaded if actions[i] == Action.OFFLOAD]
     return sorted(found, key=lambda i: (first[i], -i))
-
-
-def _offloaded_at(tables: GraphTables, ahead: list[int]) -> dict[int, int]:
-    """Return the forward step that ends each transfer to the host (thesis 8.3.3, offloading)."""
-    order = sorted(ahead)
-    ends = [*(tables.first_write[i] - 1 for i in order[1:]), tables.graph.forward_count - 1]
-    return {i: max(ends[k], tables.last_forward_use[i]) for k, i in enumerate(order)}
 
 
 def _prefetch_steps(

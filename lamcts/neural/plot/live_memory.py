@@ -53,7 +53,10 @@ def live_memory(
         axes.axhline(budget_bytes / UNITS[unit], color=INK, linestyle="--", linewidth=1.2, label="budget")
     axes.set_xlim(0, len(graph.steps))
     axes.set_ylim(0, ROOM * highest / UNITS[unit])
-    _passes(axes, graph.forward_count, len(graph.steps))
+    steps = len(graph.steps)
+    axes.axvline(graph.forward_count, color=FAINT, linewidth=1, linestyle=":")
+    for middle, word in ((graph.forward_count / 2, "forward"), ((graph.forward_count + steps) / 2, "backward")):
+        axes.text(middle, 0.985, word, transform=axes.get_xaxis_transform(), **WORD)
     titled(axes, title, "step of the forward and backward pass", f"live memory, {unit}")
     figure.legend(loc="outside lower center", ncols=len(axes.get_legend_handles_labels()[1]), **KEY)
     return figure
@@ -63,10 +66,3 @@ def _line(axes: "Axes", live: Floats, colour: str, name: str) -> None:
     chosen = colour == SELECTED
     width, order = (2.4, 3) if chosen else (1.4, 2)
     axes.stairs(live, color=colour, label=literal(name), baseline=None, linewidth=width, zorder=order)
-
-
-def _passes(axes: "Axes", forward: int, steps: int) -> None:
-    """Divide the forward from the backward pass."""
-    axes.axvline(forward, color=FAINT, linewidth=1, linestyle=":")
-    for middle, word in ((forward / 2, "forward"), ((forward + steps) / 2, "backward")):
-        axes.text(middle, 0.985, word, transform=axes.get_xaxis_transform(), **WORD)

@@ -47,7 +47,9 @@ def layered(sizes: Floats, edges: Sequence[Edge], label_sizes: Floats) -> Layout
     links = [pair for chain in chains for pair in pairwise(chain)]
     order = ordered(columns, links)
     y = _levelled(order, links, size, len(sizes))
-    x, width = _across(columns, size)
+    widths = np.array([size[columns == c, 0].max() for c in range(columns.max() + 1)])
+    ends = np.cumsum(widths + GAP)
+    x, width = (ends - (widths + GAP) / 2)[columns], widths[columns]
     return Layout(np.column_stack([x, y]), np.column_stack([width, size[:, 1]]), chains, named)
 
 
@@ -155,13 +157,6 @@ def _levelled(order: list[list[int]], links: Links, size: Floats, nodes: int) ->
         fit = isotonic_regression(wanted - offsets[c], weights=np.maximum(weight, 1.0))
         y[order[c]] = fit.x + offsets[c]
     return y
-
-
-def _across(columns: Rows, size: Floats) -> tuple[Floats, Floats]:
-    """Return the middles [s] and the widths [s] of the slots' columns, each as wide as its widest slot."""
-    widths = np.array([size[columns == c, 0].max() for c in range(columns.max() + 1)])
-    ends = np.cumsum(widths + GAP)
-    return (ends - (widths + GAP) / 2)[columns], widths[columns]
 
 
 LETTER, LINE = 0.075, 0.15  # inches a letter of size 8 is wide, and a line high, with some room
