@@ -42,7 +42,11 @@ def main(args: argparse.Namespace) -> int:
     if out.suffix not in (".gif", ".mp4") or (out.suffix == ".mp4" and not filming.movies()):
         raise ValueError(f"--out: expected a name ending in .gif (or .mp4, with imageio-ffmpeg), got {args.out!r}")
     found = filming.film(_policy(file), seconds=args.seconds, size=args.size, seed=args.seed, trust=args.trust)
-    say(_text(found))
+    seconds = len(found.frames) / found.rate
+    place = "" if found.distance is None else f", {found.distance:.2f} m"
+    ended = f"; the episode ended early, at step {found.steps} of {found.most_steps}" if found.ended else ""
+    what = f"{found.steps} steps, return {number(found.total)}{place}{ended}"
+    say(f"{seconds:.1f} s in {len(found.frames)} frames: {what}")
     outputs, strip = Outputs(args), out.with_suffix(".png")
     with outputs.file(out.name):
         found.save(out)
@@ -61,12 +65,3 @@ def _policy(file: Path) -> Json:
     if not isinstance(found, dict):
         raise ValueError(f"expected a policy in {file}, got none: film what a gait, lunar or gym:NAME has found")
     return found
-
-
-def _text(found: "filming.Film") -> str:
-    """Return what was filmed as one line."""
-    seconds = len(found.frames) / found.rate
-    place = "" if found.distance is None else f", {found.distance:.2f} m"
-    ended = f"; the episode ended early, at step {found.steps} of {found.most_steps}" if found.ended else ""
-    what = f"{found.steps} steps, return {number(found.total)}{place}{ended}"
-    return f"{seconds:.1f} s in {len(found.frames)} frames: {what}"

@@ -34,10 +34,7 @@ class TrialOutcome(NamedTuple):
 
 
 class Record:
-    """The finished trials of a study, each read once.
-
-    distributions: of each parameter what holds all values so far; None where nothing does. outcomes: by trial number.
-    """
+    """The finished trials of a study, each read once; a distribution is None where nothing holds all values so far."""
 
     def __init__(self, maximize: bool) -> None:
         self._maximize = maximize

@@ -220,11 +220,7 @@ def _numbered_array(accesses: NDArray[Any]) -> tuple[NDArray[np.integer], int]:
 def sampled_distances(
     pieces: Iterable[NDArray[np.integer]], data: int, rate: float, line_words: int = 1, seed: int = 0
 ) -> ReuseDistances:
-    """Return estimates from the accesses to a share `rate` of the data, with ten smaller samples for the error.
-
-    A distance d in the sample estimates 1 + (d - 1) / rate. Accesses that the sample has too few or too many of go to
-    the distance 1, which does not bias the misses (SHARDS-adj, Waldspurger et al. 2015).
-    """
+    """Return estimates 1 + (d - 1) / rate from a share `rate` of the data (SHARDS-adj, Waldspurger et al. 2015)."""
     share = hashed(data, seed)
     numbers = np.where(share < rate, np.cumsum(share < rate, dtype=np.int32) - 1, -1)  # in the sample, -1: not in it
     parts = (share[share < rate] * (PARTS / rate)).astype(np.int32)

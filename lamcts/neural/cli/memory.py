@@ -186,15 +186,12 @@ def _write_table(path: str, reports: Sequence[Report], marks: dict[str, str], to
         rows = csv.writer(file)
         rows.writerow(COLUMNS)
         for one in reports:
-            row = _row(one, reports, marks.get(one.plan.name, ""))
+            mark = marks.get(one.plan.name, "")
+            kept = next(other for other in reports if other.plan.name == KEEPING)
+            moved = one.sent_bytes + one.fetched_bytes
+            numbers = [one.total_bytes, one.peak_bytes, f"{1e3 * one.seconds:.6g}", f"{one.seconds / kept.seconds:.6g}"]
+            row = [one.plan.name, *numbers, *action_counts(one), one.recomputes, moved, mark]
             rows.writerow([*row, _milliseconds(took, one.plan.name), extent(one).pool_bytes])
-
-
-def _row(one: Report, reports: Sequence[Report], mark: str) -> list[object]:
-    kept = next(other for other in reports if other.plan.name == KEEPING)
-    moved = one.sent_bytes + one.fetched_bytes
-    numbers = [one.total_bytes, one.peak_bytes, f"{1e3 * one.seconds:.6g}", f"{one.seconds / kept.seconds:.6g}"]
-    return [one.plan.name, *numbers, *action_counts(one), one.recomputes, moved, mark]
 
 
 def live_memory(reports: Sequence[Report], budget_bytes: int | None = None) -> Iterator[str]:

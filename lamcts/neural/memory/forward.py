@@ -45,10 +45,15 @@ def forward(tables: GraphTables, actions: Sequence[int]) -> Forward:
     for i in (*(i for i, stay in enumerate(resident) if stay), *(i for i in ahead if i not in staying)):
         frees.setdefault(last[i], []).append(i)
     moved = sum(tables.size[i] for i in sent)
+    steps = tables.graph.forward_count
+    change = [0] * (steps + 1)
+    for size, made, end in zip(tables.size, tables.first_write, resident_until, strict=True):
+        change[made] += size
+        change[end + 1] -= size
     return Forward(
         first,
         last,
-        _live(tables, resident_until),
+        list(map(add, accumulate(change[:steps]), tables.fixed_during)),
         resident_until,
         resident,
         frees,
@@ -106,16 +111,6 @@ def _prefetch_steps(
         prefetches.setdefault(min(free, first[i]), []).append(i)
         waits.setdefault(first[i], []).append(i)
     return prefetches, waits
-
-
-def _live(tables: GraphTables, resident_until: list[int]) -> list[int]:
-    """Return the live bytes of each forward step."""
-    steps = tables.graph.forward_count
-    change = [0] * (steps + 1)
-    for size, made, end in zip(tables.size, tables.first_write, resident_until, strict=True):
-        change[made] += size
-        change[end + 1] -= size
-    return list(map(add, accumulate(change[:steps]), tables.fixed_during))
 
 
 def _stall_ticks(tables: GraphTables, sent: Sequence[int], held: dict[int, int]) -> int:

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lamcts.plot.canvas import COLOURS, FAINT, INK, LABEL, NOTE, SELECTED, Look, literal, sheet, titled
-from lamcts.types import Floats
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from lamcts.neural.memory import Report
@@ -44,7 +42,9 @@ def live_memory(
     for i, report in enumerate(reports):
         live = (np.array(report.live_bytes) + graph.outside_bytes) / UNITS[unit]  # [steps]
         colour = SELECTED if i == len(reports) - 1 else OTHERS[i % len(OTHERS)]
-        _line(axes, live, colour, report.plan.name)
+        chosen = colour == SELECTED
+        width, order = (2.4, 3) if chosen else (1.4, 2)
+        axes.stairs(live, color=colour, label=literal(report.plan.name), baseline=None, linewidth=width, zorder=order)
     if graph.outside_bytes:
         axes.axhspan(
             0, graph.outside_bytes / UNITS[unit], color=FAINT, alpha=0.2, linewidth=0, label="same under all plans"
@@ -60,9 +60,3 @@ def live_memory(
     titled(axes, title, "step of the forward and backward pass", f"live memory, {unit}")
     figure.legend(loc="outside lower center", ncols=len(axes.get_legend_handles_labels()[1]), **KEY)
     return figure
-
-
-def _line(axes: "Axes", live: Floats, colour: str, name: str) -> None:
-    chosen = colour == SELECTED
-    width, order = (2.4, 3) if chosen else (1.4, 2)
-    axes.stairs(live, color=colour, label=literal(name), baseline=None, linewidth=width, zorder=order)

@@ -38,10 +38,7 @@ SHAPED |= {f"new_{what}" for what in ("empty", "zeros", "ones", "full", "empty_s
 
 @dataclass(eq=False)
 class Packed:
-    """A tensor that autograd saved: its storage and the step.
-
-    The engine frees it after its node has run, so an unpacked tensor is held until then.
-    """
+    """A tensor that autograd saved, with its storage and step, held until its node has run."""
 
     storage: int
     place: str

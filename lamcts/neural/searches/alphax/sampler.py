@@ -99,11 +99,7 @@ class Tree:
 
 
 def ucb1(node: ActionNode, c: float) -> int:
-    """Return the move with the largest Q / N + 2 c sqrt(2 log N(s) / N(s, a)), (3.1), among those with new points
-    below.
-
-    Ties go to the first; every move must have been tried.
-    """
+    """Return the first move of the largest Q / N + 2 c sqrt(2 log N(s) / N(s, a)) (3.1) with new points."""
     log = 2 * math.log(sum(node.visits))
     best, chosen = -math.inf, 0
     for move, (n, q, kid) in enumerate(zip(node.visits, node.rewards, node.kids, strict=True)):
