@@ -264,8 +264,8 @@ def _statement_loads(statement: Statement, sizes: Mapping[str, int], memory: int
         else:
             family.append(i)
     numbers = {i: number for number, family in enumerate(families) for i in family}
-    family = np.array([numbers[i] for i in range(len(terms))])
-    task = Task(statement, terms, np.zeros(len(terms)), groups, family, sizes, memory)
+    numbered = np.array([numbers[i] for i in range(len(terms))])
+    task = Task(statement, terms, np.zeros(len(terms)), groups, numbered, sizes, memory)
     return task.iterations / math.exp(least_of(task.coverings()).log_intensity)
 
 
