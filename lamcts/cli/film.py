@@ -33,14 +33,20 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
-    file = _result(args.run)
+    file = Path(args.run) / RESULT if Path(args.run).is_dir() else Path(args.run)
+    if not file.is_file():
+        raise ValueError(f"expected the folder of a run, or its {RESULT}, got {args.run!r}: no file {file}")
     if args.frames < 1:
         raise ValueError(f"--frames: expected at least 1, got {args.frames}")
     out = file.parent / (NAME + (".mp4" if filming.movies() else ".gif")) if args.out is None else Path(args.out)
     if out.suffix not in (".gif", ".mp4") or (out.suffix == ".mp4" and not filming.movies()):
         raise ValueError(f"--out: expected a name ending in .gif (or .mp4, with imageio-ffmpeg), got {args.out!r}")
     found = filming.film(_policy(file), seconds=args.seconds, size=args.size, seed=args.seed, trust=args.trust)
-    say(_text(found))
+    seconds = len(found.frames) / found.rate
+    place = "" if found.distance is None else f", {found.distance:.2f} m"
+    ended = f"; the episode ended early, at step {found.steps} of {found.most_steps}" if found.ended else ""
+    what = f"{found.steps} steps, return {number(found.total)}{place}{ended}"
+    say(f"{seconds:.1f} s in {len(found.frames)} frames: {what}")
     outputs, strip = Outputs(args), out.with_suffix(".png")
     with outputs.file(out.name):
         found.save(out)
@@ -48,14 +54,6 @@ def main(args: argparse.Namespace) -> int:
         found.save_strip(strip, args.frames)
     outputs.announce(out.parent)
     return outputs.code
-
-
-def _result(run: str) -> Path:
-    """Return the file of the policy."""
-    file = Path(run) / RESULT if Path(run).is_dir() else Path(run)
-    if not file.is_file():
-        raise ValueError(f"expected the folder of a run, or its {RESULT}, got {run!r}: no file {file}")
-    return file
 
 
 def _policy(file: Path) -> Json:
@@ -67,12 +65,3 @@ def _policy(file: Path) -> Json:
     if not isinstance(found, dict):
         raise ValueError(f"expected a policy in {file}, got none: film what a gait, lunar or gym:NAME has found")
     return found
-
-
-def _text(found: "filming.Film") -> str:
-    """Return what was filmed as one line."""
-    seconds = len(found.frames) / found.rate
-    place = "" if found.distance is None else f", {found.distance:.2f} m"
-    ended = f"; the episode ended early, at step {found.steps} of {found.most_steps}" if found.ended else ""
-    what = f"{found.steps} steps, return {number(found.total)}{place}{ended}"
-    return f"{seconds:.1f} s in {len(found.frames)} frames: {what}"

@@ -29,13 +29,23 @@ def follow(path: str, wait: Callable[[float], None] = time.sleep) -> int:
 
     shown, before = 0, None
     try:
-        journal = _wait_for(path, wait)
+        journal = journal_in(path)
+        if not inspect_header(str(journal)):
+            complain("lamcts show", f"waiting for {journal} (Ctrl-C ends)")
+        while not inspect_header(str(journal)):
+            wait(SECONDS)
+            journal = journal_in(path)
         while True:
             written = is_written(journal)  # checked first, so that the last evaluation is shown
             now = file_state(journal)
             if now != before:
                 record, before = Journal.read(journal), now
-                shown = _show(record, shown)
+                budget = record.about.get("budget", "?")
+                rows = rows_in(record)
+                for i, row in enumerate(rows[shown:], shown):
+                    count = f"{np.count_nonzero(record.trial[: i + 1] >= 0)}/{budget}  trial {row['trial']}"
+                    say(f"{count if row['trial'] >= 0 else 'known'}  {_line(record, row)}")
+                shown = len(rows)
             if not written:
                 return 0
             wait(SECONDS)
@@ -43,32 +53,11 @@ def follow(path: str, wait: Callable[[float], None] = time.sleep) -> int:
         return 0
 
 
-def _wait_for(path: str, wait: Callable[[float], None]) -> Path:
-    """Return the path of a journal as soon as the journal exists."""
-    journal = journal_in(path)
-    if not inspect_header(str(journal)):
-        complain("lamcts show", f"waiting for {journal} (Ctrl-C ends)")
-    while not inspect_header(str(journal)):
-        wait(SECONDS)
-        journal = journal_in(path)
-    return journal
-
-
 def file_state(journal: Path) -> list[tuple[int, int]]:
     """Return times and sizes of the files of a journal, which change with it."""
     files = [Path(f"{journal}{end}") for end in ("", "-wal")]
     stats = [file.stat() for file in files if file.exists()]
     return [(stat.st_mtime_ns, stat.st_size) for stat in stats]
-
-
-def _show(record: "Recorded", shown: int) -> int:
-    """Print the evaluations after the first `shown`, and return how many there are now."""
-    budget = record.about.get("budget", "?")
-    rows = rows_in(record)
-    for i, row in enumerate(rows[shown:], shown):
-        count = f"{np.count_nonzero(record.trial[: i + 1] >= 0)}/{budget}  trial {row['trial']}"
-        say(f"{count if row['trial'] >= 0 else 'known'}  {_line(record, row)}")
-    return len(rows)
 
 
 def _line(record: "Recorded", row: Json) -> str:

@@ -40,10 +40,7 @@ FORM = 'write NAME = "LOW:HIGH" or NAME = [OPTION, ...] for each parameter; file
 
 
 def space_of(params: Sequence[str], space: str | None, dim: int | None = None) -> SearchSpace | None:
-    """Return the space of `--param` (each NAME=RANGE), `--space` and `--dim`; None without any.
-
-    `--space` is a file, LOW:HIGH or FILE.py:NAME.
-    """
+    """Return the space of `--param` (NAME=RANGE), `--space` (a file, LOW:HIGH or FILE.py:NAME) and `--dim`, or None."""
     own = is_named(space)
     if space is not None and not space.endswith((".json", ".toml")):
         if params:

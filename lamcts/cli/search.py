@@ -17,7 +17,6 @@ from lamcts.cli.parameters import fixed_of
 from lamcts.cli.results import write_results
 from lamcts.cli.target import Target
 from lamcts.errors import JournalError
-from lamcts.outcomes.goals import Goals
 from lamcts.spaces.parameters import Parameters
 from lamcts.study.load import JOURNAL
 from lamcts.study.options import NOISE, documentation
@@ -115,7 +114,9 @@ def _announce(
     budget = study.spending.words + (f", {done} of them done" if done else "")
     say(f"{target.name}: {parameters}, {budget}, seed {args.seed}, output in {folder}{os.sep}")
     if not goals.plain:
-        say(_goals_text(goals))
+        names = ", ".join(f"{goal.name} ({DIRECTIONS[goal.maximize]})" for goal in goals.objectives)
+        bounds = f"; constraints: {', '.join(map(str, goals.constraints))}" if goals.constraints else ""
+        say(f"objectives: {names}{bounds}")
     if args.known:
         count = len(study.known) + sum(map(len, study.related))
         what = "related evaluation" if args.related else "known evaluation"
@@ -123,12 +124,6 @@ def _announce(
         say(f"{counted(count, what)}{pruned} from {', '.join(args.known)}")
     if journal is None:
         say(f"no journal: {args.sampler} cannot be resumed")
-
-
-def _goals_text(goals: Goals) -> str:
-    names = ", ".join(f"{goal.name} ({DIRECTIONS[goal.maximize]})" for goal in goals.objectives)
-    bounds = f"; constraints: {', '.join(map(str, goals.constraints))}" if goals.constraints else ""
-    return f"objectives: {names}{bounds}"
 
 
 def journal_of(args: argparse.Namespace, target: Target) -> Path:

@@ -72,7 +72,10 @@ def main(args: argparse.Namespace) -> int:
         return show_side_by_side(args.journal, records)
     (record,) = records
     best = [*_best(record), *_metrics(record), *score_rows(record)]
-    table([*_about_run(record), *_counts_and_times(record), *best, *_failures(record)])
+    rows = [["evaluations", _counts(record)]]
+    if (known := np.isfinite(record.seconds)).any():
+        rows.append(["time", f"{span(sum(record.seconds[known].tolist()))} in evaluations"])
+    table([*_about_run(record), *rows, *best, *_failures(record)])
     return 0
 
 
@@ -120,13 +123,6 @@ def sampler_text(recorded: str) -> str:
     name = sampler_name(recorded)
     line = samplers.names().get(name)
     return name if line is None else f"{name}: {line}"
-
-
-def _counts_and_times(record: "Recorded") -> list[list[str]]:
-    rows = [["evaluations", _counts(record)]]
-    if (known := np.isfinite(record.seconds)).any():
-        rows.append(["time", f"{span(sum(record.seconds[known].tolist()))} in evaluations"])
-    return rows
 
 
 def _failures(record: "Recorded") -> list[list[str]]:
@@ -253,13 +249,9 @@ def number_of(value: object) -> float | None:
 def _settings(about: Mapping[str, object]) -> str:
     settings = about.get("settings", {})
     if not isinstance(settings, dict):
-        return _brief(settings)
+        text = str(settings)
+        return text if len(text) <= 100 else text[:97] + "..."
     return " ".join(f"{name}={value}" for name, value in settings.items())
-
-
-def _brief(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= 100 else text[:97] + "..."
 
 
 def show_side_by_side(paths: Sequence[str], records: Sequence["Recorded"]) -> int:

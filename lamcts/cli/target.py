@@ -112,7 +112,8 @@ def _command(args: argparse.Namespace) -> Target:
     if "{" not in program and shutil.which(program) is None:
         raise ValueError(f"--command: expected a program that can be run, got {program!r}: check its path and its mode")
     settings = {name: given for name, given in {"pattern": pattern, "report": args.report}.items() if given is not None}
-    return Target(made, args.template, _leading(made.words), settings)
+    constant = list(takewhile(lambda word: "{" not in word and not word.startswith("-"), made.words))
+    return Target(made, args.template, "-".join(file_name(Path(word).stem) for word in constant) or "command", settings)
 
 
 def goals_of(args: argparse.Namespace) -> Json:
@@ -164,12 +165,6 @@ def _refuse(args: argparse.Namespace, names: Sequence[str], where: str) -> None:
     for name in names:
         if getattr(args, name) is not None:
             raise ValueError(f"{option(name)}: expected only with {where}: leave it out")
-
-
-def _leading(words: Sequence[str]) -> str:
-    """Return a name from the words before the first option or place: python-train of `python train.py --lr {lr}`."""
-    constant = list(takewhile(lambda word: "{" not in word and not word.startswith("-"), words))
-    return "-".join(file_name(Path(word).stem) for word in constant) or "command"
 
 
 def file_name(text: str) -> str:

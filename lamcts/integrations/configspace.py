@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,10 @@ def space_of(cs: "ConfigurationSpace") -> SearchSpace:
     parameters = dict(cs.items())
     if not parameters:
         raise ValueError("space_of: expected at least one hyperparameter, got an empty ConfigurationSpace; add one")
-    when = conditions_of(cs.conditions)
+    when: dict[str, When] = {}
+    for condition in cs.conditions:
+        child = condition.child.name
+        when[child] = _both(when.get(child, {}), _when(condition))
     members = {name: _space(one, when.get(name)) for name, one in parameters.items()}
     space = lamcts.Space(members)
     rules = [rule_of(clause) for clause in cs.forbidden_clauses]
@@ -56,32 +59,19 @@ def _space(one: Hyperparameter, when: When | None) -> Member:
         if hasattr(one, name):
             return lamcts.Choice(tuple(getattr(one, name)), ordered=ordered, when=when)
     if hasattr(one, "lower") and hasattr(one, "upper"):
-        return _range(one, when)
+        bounds = [one.lower, one.upper]
+        if None in bounds or not all(map(math.isfinite, bounds)):
+            raise ValueError(f"space_of: hyperparameter {one.name!r}: expected bounds, got {bounds}; give it both")
+        step = getattr(one, "q", None)  # of versions before 1.0
+        if "Integer" in type(one).__name__:
+            return lamcts.Int(int(one.lower), int(one.upper), log=bool(one.log), step=step, when=when)
+        return lamcts.Float(float(one.lower), float(one.upper), log=bool(one.log), step=step, when=when)
     if hasattr(one, "value"):
         return lamcts.Choice((one.value,), when=when)
     raise ValueError(f"space_of: hyperparameter {one.name!r}: expected a range or options, got {type(one).__name__}")
 
 
-def _range(one: Hyperparameter, when: When | None) -> Member:
-    bounds = [one.lower, one.upper]
-    if None in bounds or not all(map(math.isfinite, bounds)):
-        raise ValueError(f"space_of: hyperparameter {one.name!r}: expected bounds, got {bounds}; give it both")
-    step = getattr(one, "q", None)  # of versions before 1.0
-    if "Integer" in type(one).__name__:
-        return lamcts.Int(int(one.lower), int(one.upper), log=bool(one.log), step=step, when=when)
-    return lamcts.Float(float(one.lower), float(one.upper), log=bool(one.log), step=step, when=when)
-
-
 LISTED = 1000  # values of an integer that a comparison may leave: each is compared with (untuned)
-
-
-def conditions_of(conditions: Iterable[Condition]) -> dict[str, When]:
-    """Return the values of parents that activate each child, by name; ValueError for other conditions."""
-    found: dict[str, When] = {}
-    for condition in conditions:
-        child = condition.child.name
-        found[child] = _both(found.get(child, {}), _when(condition))
-    return found
 
 
 def _when(condition: Condition) -> When:

@@ -184,7 +184,9 @@ def minimize(
     >>> result.nfev, bool(result.fun < 0.1)
     (60, True)
     """
-    _refuse(options)
+    for name in ("budget", "maxiter", "maxfun", "max_nfev"):
+        if name in options:
+            raise TypeError(f"unknown option {name!r}; here it is called 'maxfev'")
     low, high = ends_of(bounds, x0)
     given = ArrayBounds(low, high, whole_of(integrality, len(low)))
     call = Call(f, args if isinstance(args, tuple) else (args,))
@@ -204,7 +206,23 @@ def minimize(
         seed=_seed(options.pop("seed", None) if rng is None else rng),
         **{"progress": bool(disp), **how, **options},
     )
-    return _result(found, given.array)
+    status = STATUS[found.status]
+    if not found.success:
+        status = NO_VALUE if found.x is None else INFEASIBLE
+    made = _made(
+        x=given.array(found.x),
+        fun=found.fun,
+        nfev=found.nfev,
+        nit=found.nit,
+        success=status == 0,
+        status=status,
+        message=found.message,
+        history=found.history,
+    )
+    if "violation" in found:
+        excesses = [held.violation(found.constraints[held.name]) for held in found.history.goals.constraints]
+        made.update(constr_violation=found.violation, maxcv=float(np.max([0.0, *excesses])))
+    return made
 
 
 def method(
@@ -258,12 +276,6 @@ def _seed(rng: Rng) -> int | None:
     return int(np.random.default_rng(rng).integers(2**63 - 1))
 
 
-def _refuse(options: Mapping[str, Any]) -> None:
-    for name in ("budget", "maxiter", "maxfun", "max_nfev"):
-        if name in options:
-            raise TypeError(f"unknown option {name!r}; here it is called 'maxfev'")
-
-
 def _several(constraints: Any) -> list[Any]:
     one = isinstance(constraints, Mapping) or not isinstance(constraints, Sequence)
     return [constraints] if one and constraints is not None else list(constraints or ())
@@ -299,26 +311,6 @@ class _Callback:
 def _made(**fields: Any) -> OptimizeResult:
     made = OptimizeResult()
     made.update(fields)
-    return made
-
-
-def _result(found: "Result", array: Callable[[Point], Floats]) -> OptimizeResult:
-    status = STATUS[found.status]
-    if not found.success:
-        status = NO_VALUE if found.x is None else INFEASIBLE
-    made = _made(
-        x=array(found.x),
-        fun=found.fun,
-        nfev=found.nfev,
-        nit=found.nit,
-        success=status == 0,
-        status=status,
-        message=found.message,
-        history=found.history,
-    )
-    if "violation" in found:
-        excesses = [held.violation(found.constraints[held.name]) for held in found.history.goals.constraints]
-        made.update(constr_violation=found.violation, maxcv=float(np.max([0.0, *excesses])))
     return made
 
 

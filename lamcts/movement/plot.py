@@ -8,7 +8,6 @@ import numpy as np
 from lamcts.movement.costs.nest import Nest
 from lamcts.movement.costs.reuse import ReuseDistances
 from lamcts.plot import canvas
-from lamcts.types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,20 +60,15 @@ def misses(
         x, y = np.append(held[shown], ends), np.append(missed[shown], missed[-1])
         axes.step(x, y, where="post", color=canvas.COLOURS[i], linewidth=1.8, label=canvas.literal(label))
     if nest is not None:
-        x, bound = _bounds(nest, ends)
+        capacities = np.unique(np.geomspace(16, max(ends, 32), POINTS).astype(int))
+        loads = [nest.lower_bound(int(capacity)).loads for capacity in capacities]
+        x, bound = capacities.astype(float), np.array(loads)
         label = "lower bound of every schedule"
         axes.plot(x, bound / line_words, color=canvas.INK, linestyle="--", linewidth=1.2, label=label)
     _mark(axes, levels or {}, ends)
     canvas.titled(axes, title, "capacity (words)", "misses (words)" if line_words == 1 else "misses (cache lines)")
     canvas.keyed(axes)
     return figure
-
-
-def _bounds(nest: Nest, ends: float) -> tuple[Floats, Floats]:
-    """Return capacities in words up to `ends`, and the lower bound in words at each."""
-    capacities = np.unique(np.geomspace(16, max(ends, 32), POINTS).astype(int))
-    loads = [nest.lower_bound(int(capacity)).loads for capacity in capacities]
-    return capacities.astype(float), np.array(loads)
 
 
 def _mark(axes: "Axes", levels: Mapping[str, int], ends: float) -> None:

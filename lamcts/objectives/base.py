@@ -253,14 +253,15 @@ def _settings_by_function(name: str) -> dict[str, Setting] | None:
 
 def settings_of(build: Callable[..., object], other: Other) -> dict[str, Setting]:
     """Return the settings of a function that builds an objective; `other` resolves "as in `nasbench101`"."""
-    texts, found = _texts(build), {}
+    texts = _texts_in(_module(build).__doc__) | _texts_in(function_of(build).__doc__)
+    found = {}
     for name, parameter in inspect.signature(build, eval_str=True).parameters.items():
         if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
             continue
         text = texts.get(name, "")
         if same := SAME.match(text):
             text = _text_elsewhere(build, name, same[1], other) or text
-        kinds = _kinds(parameter.annotation) or _kinds_of(parameter.default)
+        kinds = _kinds(parameter.annotation) or ((bool,) if isinstance(parameter.default, bool) else (int, float, str))
         phrase = PHRASE.match(text)
         found[name] = Setting(name, kinds, parameter.default, phrase[1] if phrase else text)
     return found
@@ -284,21 +285,11 @@ def _module(build: Callable[..., object]) -> types.ModuleType:
     return sys.modules[function_of(build).__module__]
 
 
-def _texts(build: Callable[..., object]) -> dict[str, str]:
-    """Return the text on each setting, from the module's docstring and the function's own."""
-    return _texts_in(_module(build).__doc__) | _texts_in(function_of(build).__doc__)
-
-
 def _texts_in(doc: str | None) -> dict[str, str]:
     found: dict[str, str] = {}
     for names, text in ENTRY.findall(inspect.cleandoc(doc or "")):
         found |= dict.fromkeys(names.split(", "), " ".join(text.split()))
     return found
-
-
-def _kinds_of(default: object) -> tuple[object, ...]:
-    """Return the types of a setting that is annotated by none: a flag, or a number or text."""
-    return (bool,) if isinstance(default, bool) else (int, float, str)
 
 
 def _kinds(annotation: object) -> tuple[object, ...]:

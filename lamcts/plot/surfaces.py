@@ -85,10 +85,7 @@ def _plane(run: Evaluations, i: int, j: int) -> Plane:
 
 
 def _ternary(run: Evaluations, three: list[int]) -> Plane | None:
-    """Return the plane of three ingredients, whose sum and whose other amounts are those of the best point.
-
-    None where bounds leave no area.
-    """
+    """Return the plane of three ingredients through the best point; None where bounds leave no area."""
     effects, axes = run.effects, tuple(run.space.parameters[i] for i in three)
     at, base = [named.part.start for named in axes], run.effects.base(*three)
     total = float(base[at].sum())

@@ -107,22 +107,17 @@ def _study(storage: Any, name: str, run: "Recorded", history: "History") -> optu
             ) from None
         return study
     study.set_user_attr(RUN, mark)
-    for key, value in _about(run, history).items():
+    about: Json = {"version": run.version, "created": run.created, "sampler": run.sampler, "about": run.about}
+    about["seed"] = run.fingerprint.get("seed")
+    if history.goals.constraints:
+        about["constraints"] = [*map(str, history.goals.constraints)]
+    for key, value in about.items():
         study.set_user_attr(f"lamcts:{key}", value)
     if goals.names != (VALUE,):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the names are an experimental feature of Optuna
             study.set_metric_names([*goals.names])
     return study
-
-
-def _about(run: "Recorded", history: "History") -> Json:
-    """Return what a study says of the run."""
-    about: Json = {"version": run.version, "created": run.created, "sampler": run.sampler, "about": run.about}
-    about["seed"] = run.fingerprint.get("seed")
-    if history.goals.constraints:
-        about["constraints"] = [*map(str, history.goals.constraints)]
-    return about
 
 
 def _trial(history: "History", run: "Recorded", row: int) -> FrozenTrial:
@@ -202,21 +197,17 @@ def parameters_of(space: SearchSpace, point: Point, name: str = "") -> Iterator[
 def _single(space: SearchSpace, value: Point, name: str) -> OptunaParameter | None:
     """Return one number or category; None for a kind of space that is not known here."""
     if isinstance(space, lamcts.Float):
-        return OptunaParameter(name, float(value), _range(space))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Optuna warns that it drops the last value: then without the step
+            made = FloatDistribution(space.low, space.high, log=space.log, step=space.step)
+        made = made if made.high == space.high else FloatDistribution(space.low, space.high)
+        return OptunaParameter(name, float(value), made)
     if isinstance(space, lamcts.Int):
         ends = int(space.low), int(space.high)
         return OptunaParameter(name, int(value), IntDistribution(*ends, log=space.log, step=space.step or 1))
     if isinstance(space, lamcts.Bool):
         return _category(name, bool(value), (False, True))
     return _category(name, value, space.options) if isinstance(space, lamcts.Choice) else None
-
-
-def _range(space: lamcts.Float) -> FloatDistribution:
-    """Return the range of a real number, without its step where Optuna would drop the last value."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it says that it drops the value
-        made = FloatDistribution(space.low, space.high, log=space.log, step=space.step)
-    return made if made.high == space.high else FloatDistribution(space.low, space.high)
 
 
 def _category(name: str, value: object, options: Sequence[object]) -> OptunaParameter:

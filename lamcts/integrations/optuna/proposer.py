@@ -34,10 +34,7 @@ class TrialOutcome(NamedTuple):
 
 
 class Record:
-    """The finished trials of a study, each read once.
-
-    distributions: of each parameter what holds all values so far; None where nothing does. outcomes: by trial number.
-    """
+    """The finished trials of a study, each read once; a distribution is None where nothing holds all values so far."""
 
     def __init__(self, maximize: bool) -> None:
         self._maximize = maximize
@@ -56,18 +53,15 @@ class Record:
         new = [trial for trial in trials if trial.state.is_finished() and trial.number not in self.outcomes]
         for trial in new:
             if trial.state in INFORMATIVE:
-                self._read_parameters(trial)
+                for name, distribution in trial.distributions.items():
+                    known = self.distributions.get(name, distribution)
+                    self.distributions[name] = None if known is None else together(known, distribution)
             if trial.state == TrialState.COMPLETE:
                 self._read_steps(trial)
         for trial in new:
             values, constraints = self._values(trial), constraints_of(trial)
             self.outcomes[trial.number] = TrialOutcome(values, constraints, trial.datetime_complete)
             self.constraints |= dict.fromkeys(constraints)
-
-    def _read_parameters(self, trial: FrozenTrial) -> None:
-        for name, distribution in trial.distributions.items():
-            known = self.distributions.get(name, distribution)
-            self.distributions[name] = None if known is None else together(known, distribution)
 
     def _read_steps(self, trial: FrozenTrial) -> None:
         if len(trial.values) == 1:
@@ -129,13 +123,10 @@ class Proposer:
                 points.append(point)
                 known.append(outcome)
                 self._known[point] = outcome
-                self._keep_branch(trial, internal, outcome)
+                had = [name for name, distribution in trial.distributions.items() if not distribution.single()]
+                if len(had) < len(self.parameters.distributions) and trial.state == TrialState.COMPLETE:
+                    self._branches.add(had, self.parameters.numbers(internal), outcome)
         self._take(points, known)
-
-    def _keep_branch(self, trial: FrozenTrial, internal: Mapping[str, float], outcome: TrialOutcome) -> None:
-        had = [name for name, distribution in trial.distributions.items() if not distribution.single()]
-        if len(had) < len(self.parameters.distributions) and trial.state == TrialState.COMPLETE:
-            self._branches.add(had, self.parameters.numbers(internal), outcome)
 
     def _take(self, points: Sequence[Point], outcomes: Sequence[TrialOutcome]) -> None:
         """Tell the optimizer; a point closes an equal pending one, whatever trial it was for."""

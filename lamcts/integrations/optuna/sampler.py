@@ -97,7 +97,13 @@ class LamctsSampler(BaseSampler):
             return {}
         with self._lock:
             trials = self._read(study)
-            proposer = self._up_to_date(search_space, trials, trial.number)
+            made_of = (search_space, list(self._record.constraints))
+            if self._proposer is None or self._made_of != made_of:
+                settings = self._settings | {"seed": derived(self._seed, trial.number)}
+                self._proposer = Proposer(OptunaParameters(search_space), self._maximize, made_of[1], settings)
+                self._made_of = made_of
+            self._proposer.tell(trials, self._record.outcomes)
+            proposer = self._proposer
             for _ in range(MOST_TRIES):
                 point = proposer.ask(trial.number, trials)
                 for key, text in attributes(proposer.parameters.internal(point)).items():
@@ -140,18 +146,6 @@ class LamctsSampler(BaseSampler):
             self._begin(study.study_name, maximize)
         self._record.read(trials)
         return trials
-
-    def _up_to_date(
-        self, search_space: dict[str, BaseDistribution], trials: list[FrozenTrial], number: int
-    ) -> Proposer:
-        """Return the proposer for a space with all trials; a new one if space or constraints changed."""
-        made_of = (search_space, list(self._record.constraints))
-        if self._proposer is None or self._made_of != made_of:
-            settings = self._settings | {"seed": derived(self._seed, number)}
-            self._proposer = Proposer(OptunaParameters(search_space), self._maximize, made_of[1], settings)
-            self._made_of = made_of
-        self._proposer.tell(trials, self._record.outcomes)
-        return self._proposer
 
     def _fallback(self, trial: FrozenTrial) -> BaseSampler:
         if self._independent is None:

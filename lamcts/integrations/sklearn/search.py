@@ -76,7 +76,15 @@ def _code(name: str, given: Any) -> Code:
     if is_space(given):
         return Code(given)
     if hasattr(given, "ppf"):
-        return _distribution(name, given)
+        kind = getattr(getattr(given, "dist", None), "name", "")
+        low, high = map(float, given.support())
+        if hasattr(given, "pmf"):
+            low, high = (_end(given, end, tail) for end, tail in ((low, TAIL), (high, 1 - TAIL)))
+            return Code(lamcts.Int(math.ceil(low), math.floor(high)))
+        if kind in ("uniform", "loguniform", "reciprocal"):
+            return Code(lamcts.Float(low, high, log=kind != "uniform"))
+        first, last = (0.0 if math.isfinite(low) else TAIL), (1.0 if math.isfinite(high) else 1 - TAIL)
+        return Code(lamcts.Float(first, last), lambda share: float(given.ppf(share)))
     if (call := hint_range(given)) is not None:
         options = f", or the list {list(given)} for options" if isinstance(given, tuple) and len(given) == 2 else ""
         raise ValueError(f"{name}: expected a distribution, a list or a space, got {given}; write {call}{options}")
@@ -90,19 +98,6 @@ def _options(name: str, options: list[Any]) -> Code:
     if not options:
         raise ValueError(f"{name}: expected at least one value, got an empty list; add one, or leave {name} out")
     return options_of(options)
-
-
-def _distribution(name: str, given: Distribution) -> Code:
-    """Return the range of a frozen distribution, with uniform, logarithmic or quantile scale."""
-    kind = getattr(getattr(given, "dist", None), "name", "")
-    low, high = map(float, given.support())
-    if hasattr(given, "pmf"):
-        low, high = (_end(given, end, tail) for end, tail in ((low, TAIL), (high, 1 - TAIL)))
-        return Code(lamcts.Int(math.ceil(low), math.floor(high)))
-    if kind in ("uniform", "loguniform", "reciprocal"):
-        return Code(lamcts.Float(low, high, log=kind != "uniform"))
-    first, last = (0.0 if math.isfinite(low) else TAIL), (1.0 if math.isfinite(high) else 1 - TAIL)
-    return Code(lamcts.Float(first, last), lambda share: float(given.ppf(share)))
 
 
 def _end(given: Distribution, end: float, share: float) -> float:

@@ -12,7 +12,6 @@ from lamcts.cli.console import number, say, table
 from lamcts.cli.outputs import Outputs, check_figure
 from lamcts.cli.parser import Parser
 from lamcts.movement import costs
-from lamcts.movement.costs.program import Program
 
 TITLE = 60  # characters of a line over a figure
 ELEMENT_BYTES = 8  # of a double
@@ -57,7 +56,14 @@ def main(args: argparse.Namespace) -> int:
     outputs = Outputs(args)
     if args.png:
         with outputs.part(args.png):
-            _draw(args.png, program, distances, marks, nest, None not in bounds.values())
+            bounded = None not in bounds.values()
+            from lamcts.plot import misses
+
+            label = "as written" if program is nest else str(program).removeprefix(nest.text).strip() or "as written"
+            of = nest if bounded else None
+            misses({label: distances}, levels=marks, nest=of, title=fill(nest.text.splitlines()[0], TITLE)).savefig(
+                args.png
+            )
             say(f"written to {Path(args.png)}")
     return outputs.code
 
@@ -78,21 +84,6 @@ def _bound(nest: costs.Nest, memory: int, line_words: float) -> float | None:
         return nest.lower_bound(memory).loads / line_words
     except ValueError:
         return None
-
-
-def _draw(
-    path: str,
-    program: Program,
-    distances: costs.ReuseDistances,
-    marks: dict[str, int],
-    nest: costs.Nest,
-    bounded: bool,
-) -> None:
-    from lamcts.plot import misses
-
-    label = "as written" if program is nest else str(program).removeprefix(nest.text).strip() or "as written"
-    of = nest if bounded else None
-    misses({label: distances}, levels=marks, nest=of, title=fill(nest.text.splitlines()[0], TITLE)).savefig(path)
 
 
 def add_nest(one: Parser) -> None:

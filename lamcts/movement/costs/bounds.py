@@ -1,11 +1,10 @@
 """I/O lower bounds of loop nests by X-partitioning of array programs (DAAP; Kwasniewski et al. 2021)."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lamcts.movement.costs.intensity import least_of, linear
 from lamcts.movement.costs.nest import Nest, once
@@ -21,7 +20,7 @@ from lamcts.movement.costs.statement_bound import (
     memory_name,
     total_formula,
 )
-from lamcts.movement.costs.terms import Term, fillers, overlaps, pivots, terms_of
+from lamcts.movement.costs.terms import fillers, overlaps, pivots, terms_of
 from lamcts.movement.costs.volume import iterations, least
 from lamcts.types import whole_number
 
@@ -256,14 +255,6 @@ def _statement_loads(statement: Statement, sizes: Mapping[str, int], memory: int
         return 0.0
     meet = overlaps(terms, statement, sizes)
     groups = groups_of(terms, meet)
-    task = Task(statement, terms, np.zeros(len(terms)), groups, _families(groups, terms, meet), sizes, memory)
-    return task.iterations / math.exp(least_of(task.coverings()).log_intensity)
-
-
-def _families(
-    groups: NDArray[np.int64], terms: Sequence[Term], meet: Callable[[Term, Term], bool]
-) -> NDArray[np.int64]:
-    """Return a number for each term; terms of one group with one number do not meet."""
     families: list[list[int]] = []
     for i, one in enumerate(terms):
         fits = (f for f in families if groups[f[0]] == groups[i] and not any(meet(one, terms[j]) for j in f))
@@ -273,7 +264,9 @@ def _families(
         else:
             family.append(i)
     numbers = {i: number for number, family in enumerate(families) for i in family}
-    return np.array([numbers[i] for i in range(len(terms))])
+    numbered = np.array([numbers[i] for i in range(len(terms))])
+    task = Task(statement, terms, np.zeros(len(terms)), groups, numbered, sizes, memory)
+    return task.iterations / math.exp(least_of(task.coverings()).log_intensity)
 
 
 def _touched(nest: Nest, array: str) -> int:

@@ -75,7 +75,14 @@ def uncapped(covering: Covering) -> Weights | None:
     if not cover.any(0).all():
         return None
     if cover.all(1).any():
-        return _used_once(covering)
+        full = covering.cover.all(
+            1
+        )  # some accesses determine all loop variables: exponent 1, intensity 1 / u (Lemma 6)
+        costs = np.where(full, np.exp(-covering.gain), 0)  # words of an access for each iteration
+        for group in range(int(covering.group.max()) + 1):  # one element serves a group: its dearest access counts
+            rows = np.flatnonzero(covering.group == group)
+            costs[np.delete(rows, np.argmax(costs[rows]))] = 0
+        return _weighed(covering, costs / costs.sum(), np.ones(covering.cover.shape[1]), unique=True)
     found = vertex(tuple(map(tuple, cover.tolist())))
     weight = np.array([float(exact(w)) for w in found.x])
     tight = np.count_nonzero(found.prices > 1e-9) + np.count_nonzero(found.reduced > 1e-9)
@@ -94,16 +101,6 @@ def vertex(cover: tuple[tuple[float, ...], ...]) -> Vertex:
 def _flat(covering: Covering) -> bool:
     """Return whether F depends on the sum of the weights alone: one group, each access a family of its own."""
     return not covering.group.any() and len(np.unique(covering.family)) == len(covering.family)
-
-
-def _used_once(covering: Covering) -> Weights:
-    """Return the weights of exponent 1, where some accesses determine all loop variables: 1 / u (Lemma 6)."""
-    full = covering.cover.all(1)
-    costs = np.where(full, np.exp(-covering.gain), 0)  # words of an access for each iteration
-    for group in range(int(covering.group.max()) + 1):  # one element serves a group: its dearest access counts
-        rows = np.flatnonzero(covering.group == group)
-        costs[np.delete(rows, np.argmax(costs[rows]))] = 0
-    return _weighed(covering, costs / costs.sum(), np.ones(covering.cover.shape[1]), unique=True)
 
 
 def capped(covering: Covering, start: Weights | None = None) -> Weights:

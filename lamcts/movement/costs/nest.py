@@ -37,7 +37,11 @@ class Nest(Program):
                 raise ValueError(f"{statement.target}: expected {statement.shared} loops of the statement before it")
             _check_ranges(statement, self.sizes)
             loops = statement.loops
-        _check_dimensions(self.statements)
+        first: dict[str, Access] = {}
+        for access in (access for statement in self.statements for access in statement.accesses):
+            other = first.setdefault(access.array, access)
+            if len(other.indices) != len(access.indices):
+                raise ValueError(f"{access.array}: expected {len(other.indices)} indices as in {other}, got {access}")
 
     @property
     def body(self) -> tuple[Block | Statement, ...]:
@@ -91,15 +95,6 @@ def _check_ranges(statement: Statement, sizes: Mapping[str, int]) -> None:
             )
         if access.array in known:
             raise ValueError(f"{access.array}: expected an array, got the name of a loop or a size; rename one")
-
-
-def _check_dimensions(statements: tuple[Statement, ...]) -> None:
-    """Check that all accesses to an array have the same number of indices."""
-    first: dict[str, Access] = {}
-    for access in (access for statement in statements for access in statement.accesses):
-        other = first.setdefault(access.array, access)
-        if len(other.indices) != len(access.indices):
-            raise ValueError(f"{access.array}: expected {len(other.indices)} indices as in {other}, got {access}")
 
 
 def once(nest: Nest) -> tuple[Nest, list[str]]:

@@ -239,7 +239,8 @@ def _lag(moves: list[_Move], layout: Layout, line_words: int) -> int:
     extents = [max(r[1] for r in ranges) - min(r[0] for r in ranges) for ranges in _by_index(moves)]
     if line_words == 1:
         return min(extent // abs(step) for extent, step in zip(extents, steps, strict=True) if step)
-    strides = _strides(layout, array)
+    widths = [greatest - least + 1 for least, greatest in layout.shapes[array]]
+    strides = [int(np.prod(widths[i + 1 :])) for i in range(len(widths))]  # words from one index to the next
     step = abs(int(np.dot(steps, strides)))
     if step % line_words:
         raise NotSteady(f"passes that move {array} by {step} words, which is no whole number of lines")
@@ -249,9 +250,3 @@ def _lag(moves: list[_Move], layout: Layout, line_words: int) -> int:
 def _by_index(moves: list[_Move]) -> list[list[Range]]:
     """Return the ranges of the first index of all accesses, of the second, and so on."""
     return [[move.ranges[i] for move in moves] for i in range(len(moves[0].ranges))]
-
-
-def _strides(layout: Layout, array: str) -> list[int]:
-    """Return by how many words the address grows with each index."""
-    widths = [greatest - least + 1 for least, greatest in layout.shapes[array]]
-    return [int(np.prod(widths[i + 1 :])) for i in range(len(widths))]

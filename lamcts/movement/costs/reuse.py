@@ -86,7 +86,8 @@ class ReuseDistances:
         lines = capacity // self.line_words if unit == "words" else capacity
         if self.samples and lines * self.rate < RESOLVED:
             return math.inf
-        return _standard_error([sample.misses(capacity, unit) for sample in self.samples])
+        estimates = [sample.misses(capacity, unit) for sample in self.samples]
+        return float(np.std(estimates, ddof=1) / np.sqrt(len(estimates))) if estimates else 0.0
 
     def curve(self) -> tuple[Rows, Numbers]:
         """Return the capacities in words at which the number of misses changes, from 0 on, and the misses there."""
@@ -219,11 +220,7 @@ def _numbered_array(accesses: NDArray[Any]) -> tuple[NDArray[np.integer], int]:
 def sampled_distances(
     pieces: Iterable[NDArray[np.integer]], data: int, rate: float, line_words: int = 1, seed: int = 0
 ) -> ReuseDistances:
-    """Return estimates from the accesses to a share `rate` of the data, with ten smaller samples for the error.
-
-    A distance d in the sample estimates 1 + (d - 1) / rate. Accesses that the sample has too few or too many of go to
-    the distance 1, which does not bias the misses (SHARDS-adj, Waldspurger et al. 2015).
-    """
+    """Return estimates 1 + (d - 1) / rate from a share `rate` of the data (SHARDS-adj, Waldspurger et al. 2015)."""
     share = hashed(data, seed)
     numbers = np.where(share < rate, np.cumsum(share < rate, dtype=np.int32) - 1, -1)  # in the sample, -1: not in it
     parts = (share[share < rate] * (PARTS / rate)).astype(np.int32)
@@ -273,8 +270,3 @@ def _plain(value: Any) -> float:
     """Return a number of numpy as an int or a float."""
     found: float = value.item() if isinstance(value, np.generic) else value
     return found
-
-
-def _standard_error(estimates: list[float]) -> float:
-    """Return the standard error of the mean of estimates, 0.0 where there are none."""
-    return float(np.std(estimates, ddof=1) / np.sqrt(len(estimates))) if estimates else 0.0

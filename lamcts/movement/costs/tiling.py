@@ -48,7 +48,10 @@ class Tiling(Program):
             if whole_number(size, name) > extents[name]:
                 raise ValueError(f"{name}: expected a tile of 1 to {extents[name]} iterations, got {size:.6g}")
         full = {name: int(tiles.get(name, max(extent, 1))) for name, extent in extents.items()}
-        return cls(nest, _checked_order(extents, order), full)
+        found = tuple(extents) if order is None else tuple(order)
+        if sorted(map(str, found)) != sorted(extents):
+            raise ValueError(f"order: expected each of {', '.join(extents)} once, got {safe_repr(order):.60}")
+        return cls(nest, found, full)
 
     @property
     def body(self) -> Body:
@@ -132,14 +135,6 @@ def _band(item: Item) -> tuple[list[Loop], Statement | None]:
     if isinstance(item, Block) or any(names & loop.range_names for loop in loops):
         return [], None
     return loops, item
-
-
-def _checked_order(extents: Mapping[str, int], order: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the order of the loops, by default as they are; ValueError unless it has each loop once."""
-    found = tuple(extents) if order is None else tuple(order)
-    if sorted(map(str, found)) != sorted(extents):
-        raise ValueError(f"order: expected each of {', '.join(extents)} once, got {safe_repr(order):.60}")
-    return found
 
 
 def resident_tiling(nest: "Nest", memory: int | str) -> Tiling:

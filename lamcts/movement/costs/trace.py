@@ -30,7 +30,15 @@ class Layout:
     @classmethod
     def of(cls, statements: Iterable[Statement], sizes: Mapping[str, int], line_words: int = 1) -> "Layout":
         """Return the layout in order of first appearance; each array starts a line."""
-        shapes = _shapes(statements, sizes)
+        shapes: dict[str, tuple[Range, ...]] = {}
+        for statement in statements:
+            ranges = loop_ranges(statement, sizes)
+            for access in statement.accesses:
+                found = tuple(affine_range(index, ranges) for index in access.indices)
+                known = shapes.get(access.array, found)
+                shapes[access.array] = tuple(
+                    (min(a, c), max(b, d)) for (a, b), (c, d) in zip(known, found, strict=True)
+                )
         bases, words = {}, 0
         for array, shape in shapes.items():
             bases[array] = words
@@ -49,18 +57,6 @@ class Layout:
         for index, (least, greatest) in zip(access.indices, self.shapes[access.array], strict=True):
             found = found * (greatest - least + 1) + index.put(self.sizes) - least
         return found + self.bases[access.array]
-
-
-def _shapes(statements: Iterable[Statement], sizes: Mapping[str, int]) -> dict[str, tuple[Range, ...]]:
-    """Return the range of each index of each array."""
-    shapes: dict[str, tuple[Range, ...]] = {}
-    for statement in statements:
-        ranges = loop_ranges(statement, sizes)
-        for access in statement.accesses:
-            found = tuple(affine_range(index, ranges) for index in access.indices)
-            known = shapes.get(access.array, found)
-            shapes[access.array] = tuple((min(a, c), max(b, d)) for (a, b), (c, d) in zip(known, found, strict=True))
-    return shapes
 
 
 def loop_ranges(statement: Statement, sizes: Mapping[str, int]) -> dict[str, Range]:

@@ -12,12 +12,19 @@ import numpy as np
 from lamcts.errors import MissingExtra
 from lamcts.movement.linalg.comm import world
 from lamcts.movement.linalg.lu import lu
-from lamcts.movement.linalg.result import LU
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Factorise the matrix of a file on all processes; the first one reports. Return the exit status."""
-    given, mpi = _parser().parse_args(arguments), None
+    parser = argparse.ArgumentParser(prog="python -m lamcts.movement.linalg", description=__doc__)
+    parser.add_argument("matrix", help="a file of numpy.save, which every process can read")
+    parser.add_argument(
+        "--grid", type=int, nargs=3, metavar=("PX", "PY", "PZ"), help="ranks along rows, columns, layers"
+    )
+    parser.add_argument("--block", type=int, help="columns of a step")
+    parser.add_argument("--out", help="file for perm, L, U and the counted words (.npz)")
+    parser.add_argument("--json", action="store_true", help="report as one line of JSON")
+    given, mpi = parser.parse_args(arguments), None
     try:
         mpi = world()
         a = _loaded(given.matrix, mpi)
@@ -35,7 +42,15 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.flush()
         mpi.Abort(1)  # the other processes wait for this one
     if mpi.Get_rank() == 0:
-        report = _report(found, seconds)
+        report = {
+            "grid": list(found.grid),
+            "block": found.block,
+            "seconds": round(seconds, 6),
+            "residual": found.residual,
+            "growth": found.growth,
+            "words received by the busiest rank": found.words.most,
+            "words received by all ranks": found.words.by_kind,
+        }
         sys.stdout.write(json.dumps(report) + "\n" if given.json else "".join(f"{n}: {v}\n" for n, v in report.items()))
         if given.out:
             np.savez(given.out, perm=found.perm, L=found.L, U=found.U, words=found.words.counts)
@@ -53,32 +68,6 @@ def _loaded(path: str, mpi: Any) -> Any:
         if other is not None:
             raise OSError(other)
     return matrix
-
-
-def _parser() -> argparse.ArgumentParser:
-    """Return the options."""
-    parser = argparse.ArgumentParser(prog="python -m lamcts.movement.linalg", description=__doc__)
-    parser.add_argument("matrix", help="a file of numpy.save, which every process can read")
-    parser.add_argument(
-        "--grid", type=int, nargs=3, metavar=("PX", "PY", "PZ"), help="ranks along rows, columns, layers"
-    )
-    parser.add_argument("--block", type=int, help="columns of a step")
-    parser.add_argument("--out", help="file for perm, L, U and the counted words (.npz)")
-    parser.add_argument("--json", action="store_true", help="report as one line of JSON")
-    return parser
-
-
-def _report(found: LU, seconds: float) -> dict[str, Any]:
-    """Return what there is to say of a factorisation."""
-    return {
-        "grid": list(found.grid),
-        "block": found.block,
-        "seconds": round(seconds, 6),
-        "residual": found.residual,
-        "growth": found.growth,
-        "words received by the busiest rank": found.words.most,
-        "words received by all ranks": found.words.by_kind,
-    }
 
 
 if __name__ == "__main__":

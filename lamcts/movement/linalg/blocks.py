@@ -59,14 +59,6 @@ def pick(own: Part, skip: int, chosen: Chosen, part: int, parts: int) -> Array:
     return slice_of(values[np.searchsorted(rows, here), skip:], part, parts, 1)
 
 
-def interleave(pivots: Rows, owner: Rows, layers: int, pieces: tuple[Array, ...]) -> Array:
-    """Return all pivot rows from the pieces of each grid row, summed over its layers."""
-    whole = np.empty((len(pivots), pieces[0].shape[1]), pieces[0].dtype)
-    for place in range(len(pieces) // layers):
-        whole[owner[pivots] == place] = add(*pieces[place * layers : (place + 1) * layers])
-    return whole
-
-
 def stack(axis: int, *pieces: Array) -> Array:
     """Concatenate pieces."""
     return np.concatenate(pieces, axis=axis)
@@ -160,7 +152,9 @@ def solve_upper(chosen: Chosen, owner: Rows, layers: int, *pieces: Array) -> Arr
     if entries.ndim == 1:
         lower = np.zeros((len(pivots), len(pivots)), entries.dtype)
         lower[np.tril_indices(len(pivots), -1)] = entries
-    rows = interleave(pivots, owner, layers, pieces)
+    rows = np.empty((len(pivots), pieces[0].shape[1]), pieces[0].dtype)
+    for place in range(len(pieces) // layers):
+        rows[owner[pivots] == place] = add(*pieces[place * layers : (place + 1) * layers])
     return np.asarray(solve_triangular(lower, rows, lower=True, unit_diagonal=True, check_finite=False))
 
 

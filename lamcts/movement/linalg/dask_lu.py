@@ -142,13 +142,9 @@ def dask_lu(a: Any, grid: object, block: int | None, comm: object) -> DaskLU:
     whole = a.astype(np.result_type(a.dtype, float)).rechunk({1: -1})
     owner = np.repeat(np.arange(len(whole.chunks[0])), whole.chunks[0])
     layout = Grid(len(whole.chunks[0]), 1, 1, width, a.shape, 1, owner)
-    return _collected(a, layout, whole, Tasks(f"lu-{tokenize(whole, width)}"))
-
-
-def _collected(a: Any, grid: Grid, whole: Any, tasks: Tasks) -> DaskLU:
-    """Return the arrays made of the pieces of all ranks."""
-    rows, columns = grid.shape
-    steps, pieces = list(grid.steps()), _pieces(grid, whole, tasks)
+    tasks = Tasks(f"lu-{tokenize(whole, width)}")
+    rows, columns = layout.shape
+    steps, pieces = list(layout.steps()), _pieces(layout, whole, tasks)
     first = pieces[0]
     perm = tasks.add(permutation, rows, [piece.chosen for piece in first])
     place = tasks.add(np.argsort, perm)
@@ -165,7 +161,7 @@ def _collected(a: Any, grid: Grid, whole: Any, tasks: Tasks) -> DaskLU:
         perm=tasks.array("perm", [whole], ((rows,),), [perm], np.dtype(int)),
         L=tasks.array("L", [whole], ((rows,), widths), lower, whole.dtype),
         U=tasks.array("U", [whole], (widths, (columns,)), upper, whole.dtype),
-        block=grid.block,
+        block=layout.block,
     )
 
 

@@ -73,7 +73,12 @@ def lu(a: Any, grid: Shape | None = None, block: int | None = None, comm: Any = 
     matrix = _matrix(a)
     if comm is None:
         layout = cyclic(matrix.shape, checked_grid(grid or (1, 1, 1)), _block(block, matrix))
-        return _virtual(matrix, layout)
+        steps, post = len(list(layout.steps())), Post(layout.size)
+        comms = [VirtualComm(post, rank, steps) for rank in range(layout.size)]
+        programs = [factorise(comm, layout, _own(matrix, layout, comm.rank), layout.owner) for comm in comms]
+        with one_blas_thread():
+            pieces = run_ranks(post, programs)
+        return assemble(matrix, layout, pieces, Words(np.array([comm.counter.counts for comm in comms])))
     if not hasattr(comm, "Get_size"):
         raise ValueError(f"comm: expected a communicator of mpi4py, such as MPI.COMM_WORLD, got {comm!r:.60}")
     ranks = int(comm.Get_size())
@@ -108,16 +113,6 @@ def _own(matrix: Array, grid: Grid, rank: int) -> blocks.Part:
     rows, columns = grid.rows(i), grid.columns(j)
     block = matrix[np.ix_(rows, columns)] if k == 0 else np.zeros((len(rows), len(columns)), matrix.dtype)
     return block, rows
-
-
-def _virtual(matrix: Array, grid: Grid) -> LU:
-    """Factorise on virtual ranks."""
-    steps, post = len(list(grid.steps())), Post(grid.size)
-    comms = [VirtualComm(post, rank, steps) for rank in range(grid.size)]
-    programs = [factorise(comm, grid, _own(matrix, grid, comm.rank), grid.owner) for comm in comms]
-    with one_blas_thread():
-        pieces = run_ranks(post, programs)
-    return assemble(matrix, grid, pieces, Words(np.array([comm.counter.counts for comm in comms])))
 
 
 def _mpi(matrix: Array, grid: Grid, mpi: Any) -> LU:

@@ -121,7 +121,10 @@ def assemble(a: Array, grid: Grid, pieces: Sequence[Sequence[Piece]], words: Wor
                 lower[rows, rows], upper[rows, rows] = split(piece.chosen)
                 lower[place[piece.left[1]], rows] = piece.left[0]
             if piece.upper is not None:
-                upper[rows, _columns(grid, rank, step.end)] = piece.upper
+                _, j, _ = grid.place(rank)
+                columns, solvers = grid.columns(j, step.end), grid.column(j)[: grid.slices]
+                first, last = bounds(len(columns), len(solvers))[solvers.index(rank) :][:2]
+                upper[rows, columns[first:last]] = piece.upper
     return LU(a, perm, lower, upper, words, (grid.px, grid.py, grid.pz), grid.block)
 
 
@@ -134,11 +137,3 @@ def permutation(size: int, chosen: Sequence[Chosen]) -> Rows:
 def split(corner: Chosen) -> tuple[Array, Array]:
     """Return L and U of a diagonal block."""
     return np.tril(corner[0], -1) + np.eye(len(corner[0])), np.triu(corner[0])
-
-
-def _columns(grid: Grid, rank: int, begin: int) -> Rows:
-    """Return the columns of U for which a rank solves."""
-    _, j, _ = grid.place(rank)
-    columns, solvers = grid.columns(j, begin), grid.column(j)[: grid.slices]
-    first, last = bounds(len(columns), len(solvers))[solvers.index(rank) :][:2]
-    return columns[first:last]

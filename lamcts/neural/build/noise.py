@@ -9,10 +9,7 @@ from torch import Tensor, nn
 
 
 class Source(torch.Generator):
-    """A generator that is pickled as numbers.
-
-    Torch would send a tensor through shared memory that is closed before the process opens it (torch 2.13, "spawn").
-    """
+    """A generator pickled as numbers: torch's "spawn" (2.13) closes the shared memory of a tensor too early."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.get_state().numpy(),)

@@ -91,7 +91,11 @@ def main(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         say("the same command resumes this run")
         raise
-    _report(args, found)
+    say(f"{counted(found.result.nfev, 'network')} trained once, {found.result.pruned} of them pruned; {_finals(found)}")
+    for line in str(found).splitlines():
+        say(line)
+    if opaque := found.parent.evolution.networks.model.opaque:
+        say(f"opaque operations, which are never replaced: {', '.join(opaque)}")
     outputs = Outputs(args)
     _write(args, found, folder, out, outputs)
     outputs.announce(folder)
@@ -144,15 +148,6 @@ def _caps(texts: Sequence[str] | None) -> dict[str, float | str]:
         except ValueError:
             found[name.strip()] = value.strip()
     return found
-
-
-def _report(args: argparse.Namespace, found: "Found") -> None:
-    """Print the table of parent and front, and what was never replaced."""
-    say(f"{counted(found.result.nfev, 'network')} trained once, {found.result.pruned} of them pruned; {_finals(found)}")
-    for line in str(found).splitlines():
-        say(line)
-    if opaque := found.parent.evolution.networks.model.opaque:
-        say(f"opaque operations, which are never replaced: {', '.join(opaque)}")
 
 
 def _finals(found: "Found") -> str:

@@ -91,7 +91,14 @@ def main(args: argparse.Namespace) -> int:
         say(line)
     if args.by_layer:
         _show_layers(reports[-1], step.machine() if args.measure else Machine())
-        _show_pools(drawing)
+        pools = [extent(one) for one in drawing]
+        pairs = zip(drawing, pools, strict=True)
+        rows = [
+            [one.plan.name, size_text(pool.used_bytes), size_text(pool.pool_bytes), f"{pool.lost:.1%}"]
+            for one, pool in pairs
+        ]
+        say()
+        table([["plan", "peak in blocks", "pool", "lost"], *rows])
     if args.csv:
         with outputs.part(args.csv):
             _write_table(args.csv, reports, marks, took)
@@ -168,18 +175,6 @@ def _show_layers(report: Report, machine: Machine) -> None:
     table([["kind of layer", "operations", "ms", "of time", "memory", "of memory"], *rows])
 
 
-def _show_pools(reports: Sequence[Report]) -> None:
-    """Print what a first-fit pool needs under some plans."""
-    pools = [extent(one) for one in reports]
-    pairs = zip(reports, pools, strict=True)
-    rows = [
-        [one.plan.name, size_text(pool.used_bytes), size_text(pool.pool_bytes), f"{pool.lost:.1%}"]
-        for one, pool in pairs
-    ]
-    say()
-    table([["plan", "peak in blocks", "pool", "lost"], *rows])
-
-
 def _drawn(reports: Sequence[Report]) -> list[Report]:
     """Return the plans that are drawn, the chosen one last."""
     names = DRAWN if reports[0].graph.accounting == "traced" else ("baseline", *DRAWN)
@@ -191,15 +186,12 @@ def _write_table(path: str, reports: Sequence[Report], marks: dict[str, str], to
         rows = csv.writer(file)
         rows.writerow(COLUMNS)
         for one in reports:
-            row = _row(one, reports, marks.get(one.plan.name, ""))
+            mark = marks.get(one.plan.name, "")
+            kept = next(other for other in reports if other.plan.name == KEEPING)
+            moved = one.sent_bytes + one.fetched_bytes
+            numbers = [one.total_bytes, one.peak_bytes, f"{1e3 * one.seconds:.6g}", f"{one.seconds / kept.seconds:.6g}"]
+            row = [one.plan.name, *numbers, *action_counts(one), one.recomputes, moved, mark]
             rows.writerow([*row, _milliseconds(took, one.plan.name), extent(one).pool_bytes])
-
-
-def _row(one: Report, reports: Sequence[Report], mark: str) -> list[object]:
-    kept = next(other for other in reports if other.plan.name == KEEPING)
-    moved = one.sent_bytes + one.fetched_bytes
-    numbers = [one.total_bytes, one.peak_bytes, f"{1e3 * one.seconds:.6g}", f"{one.seconds / kept.seconds:.6g}"]
-    return [one.plan.name, *numbers, *action_counts(one), one.recomputes, moved, mark]
 
 
 def live_memory(reports: Sequence[Report], budget_bytes: int | None = None) -> Iterator[str]:

@@ -41,7 +41,12 @@ class NamedNetworks(NetworkFactory):
     def __init__(self, space: str, build: str | None, name: str) -> None:
         self.named, found = (space, build, name), space_named(space)
         if build is not None:
-            super().__init__(_checked(space, found), NamedFunction(build), name)
+            if isinstance(found, NetworkFactory):
+                raise ValueError(f"--build: expected none with {space}, which builds its networks; leave it out")
+            if not isinstance(found, (SearchSpace, ArchitectureSpace)):
+                got = f"{type(found).__name__} from {space}"
+                raise ValueError(f"--space: expected a space, such as lamcts.Space, got {got}")
+            super().__init__(found, NamedFunction(build), name)
         elif isinstance(found, NetworkFactory):
             super().__init__(found.architectures, found.function, name)
         else:
@@ -50,13 +55,3 @@ class NamedNetworks(NetworkFactory):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return NamedNetworks, self.named
-
-
-def _checked(text: str, found: object) -> SearchSpace | ArchitectureSpace:
-    """Return a space without networks of its own; ValueError for anything else."""
-    if isinstance(found, NetworkFactory):
-        raise ValueError(f"--build: expected none with {text}, which builds its networks; leave it out")
-    if not isinstance(found, (SearchSpace, ArchitectureSpace)):
-        got = f"{type(found).__name__} from {text}"
-        raise ValueError(f"--space: expected a space, such as lamcts.Space, got {got}")
-    return found

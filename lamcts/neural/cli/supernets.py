@@ -90,8 +90,10 @@ def main(args: argparse.Namespace) -> int:
     trained.need_torch()
     nas.check_search(args)
     from lamcts.neural.supernet import SupernetObjective
+    from lamcts.neural.supernet.build import KINDS
 
-    _check_space(args.space)
+    if args.space not in (known := trained.names_of(*KINDS)):
+        raise ValueError(f"--space: expected one that has a supernet, {', '.join(known)}, got {args.space!r}")
     wanted, steps = trained.training_of(args), args.steps
     metric, splits = one_of("--metric", args.metric, list(METRICS)), splits_of(args)
     name = f"{args.space} by {'sub-supernets' if splits else 'a supernet'} of {wanted.data.name}"
@@ -101,7 +103,12 @@ def main(args: argparse.Namespace) -> int:
     named = Target(None, name, f"{wanted.short}-supernet", settings, BUDGET)
     folder = folder_of(args, named)
     alone = wanted.objective(args, folder)
-    training = SupernetTraining(alone, _recipe(wanted, steps), splits, once, args.seed, folder / SUPERNET, args.quiet)
+    epoch = math.ceil(len(wanted.data.train.y) / wanted.recipe.batch)
+    if steps < epoch:
+        raise ValueError(f"--steps: expected at least {epoch}, an epoch of {wanted.data.name}, got {steps}")
+    training = SupernetTraining(
+        alone, replace(wanted.recipe, epochs=steps // epoch), splits, once, args.seed, folder / SUPERNET, args.quiet
+    )
 
     def target(net: "SharedWeights") -> Target:
         made = SupernetObjective(net, wanted.data, metric=metric)  # type: ignore[arg-type]
@@ -109,22 +116,6 @@ def main(args: argparse.Namespace) -> int:
 
     target(training.untrained())  # a wrong cost is an error before the training
     return nas.search(args, target(training.trained()), partial(_report, training))
-
-
-def _check_space(space: str) -> None:
-    """Raise ValueError for a space without a supernet."""
-    from lamcts.neural.supernet.build import KINDS
-
-    if space not in (known := trained.names_of(*KINDS)):
-        raise ValueError(f"--space: expected one that has a supernet, {', '.join(known)}, got {space!r}")
-
-
-def _recipe(wanted: trained.Training, steps: int) -> "Recipe":
-    """Return the recipe with the number of epochs that fit into `steps` gradient steps."""
-    epoch = math.ceil(len(wanted.data.train.y) / wanted.recipe.batch)
-    if steps < epoch:
-        raise ValueError(f"--steps: expected at least {epoch}, an epoch of {wanted.data.name}, got {steps}")
-    return replace(wanted.recipe, epochs=steps // epoch)
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,10 +73,6 @@ def _report(args: argparse.Namespace, objective: Any, outputs: Outputs, result: 
     found |= {"search": args.sampler, "reported": table_of.report(result.x), "costs": table_of.cost(result.x)}
     if "front" in result:
         print_best(result, found)
-    _print_network(found)
-
-
-def _print_network(found: Json) -> None:
     best = found["best"]
     rows = [["network", best["text"]]]
     if best["optimum"] is not None:

@@ -168,7 +168,13 @@ def _budget(size: str | None) -> "Budget | None":
 
 def training_of(args: argparse.Namespace) -> Training:
     """Return the training that the options name; ValueError where they contradict each other."""
-    check_exports(args)
+    from lamcts.neural.train.export import checked_format
+
+    for path in args.export or ():
+        try:
+            checked_format(path)
+        except ValueError as error:
+            raise ValueError(f"--export: {error}") from None
     if args.build is not None or own_networks.is_own(args.space) or args.space.endswith(own_networks.FILES):
         return _own_training(args)
     of_texts = one_of("--space", args.space, list(KINDS)) == "rnn"
@@ -316,29 +322,13 @@ def save_best(
         found["card"] = save_network(place, objective, point, about)
         say(f"weights and model card: {place}")
     if args.export:
-        found["exports"] = write_exports(args, objective, outputs, point)
+        from lamcts.neural.train import export_network, trained_network
 
-
-def check_exports(args: argparse.Namespace) -> None:
-    """Raise ValueError or MissingExtra for a file that cannot be written, before the search."""
-    from lamcts.neural.train.export import checked_format
-
-    for path in args.export or ():
-        try:
-            checked_format(path)
-        except ValueError as error:
-            raise ValueError(f"--export: {error}") from None
-
-
-def write_exports(args: argparse.Namespace, objective: "TrainObjective", outputs: Outputs, point: Point) -> list[str]:
-    """Export a trained network to the files of the options, and return those that were written."""
-    from lamcts.neural.train import export_network, trained_network
-
-    net, written = trained_network(objective, point), []
-    example = objective.data.train.x[:EXAMPLES].copy()  # the data are read-only
-    for path in args.export or ():
-        with outputs.part("export"):
-            free = export_network(net, example, path)
-            say(f"exported: {path}, for batches of {'any size' if free else f'{EXAMPLES} examples only'}")
-            written.append(path)
-    return written
+        net, written = trained_network(objective, point), []
+        example = objective.data.train.x[:EXAMPLES].copy()  # the data are read-only
+        for path in args.export or ():
+            with outputs.part("export"):
+                free = export_network(net, example, path)
+                say(f"exported: {path}, for batches of {'any size' if free else f'{EXAMPLES} examples only'}")
+                written.append(path)
+        found["exports"] = written

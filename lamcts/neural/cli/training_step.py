@@ -86,18 +86,15 @@ class TrainingStep:
 def training_step(target: str, count: int | None, optimizer: str | None) -> TrainingStep:
     """Return the step of a target: "thesis:NETWORK", path/to/file.py:function, or package.module:function."""
     if target.startswith(LISTED):
-        return TrainingStep(target, _listed(target.removeprefix(LISTED), count))
+        name = target.removeprefix(LISTED)
+        if name not in NETWORKS:
+            raise ValueError(f"{LISTED}{name}: expected one of {', '.join(LISTED + name for name in NETWORKS)}")
+        return TrainingStep(target, thesis_graph(NETWORKS[name]() if count is None else NETWORKS[name](batch=count)))
     where, _, name = target.rpartition(":")
     factory = load(f"{Path(where).absolute()}:{name}" if where.endswith(".py") else target)
     made = _made(factory, target, count)
     made = made | ({} if optimizer is None else {"optimizer": optimizer})
     return TrainingStep(target, **made)
-
-
-def _listed(name: str, count: int | None) -> StepGraph:
-    if name not in NETWORKS:
-        raise ValueError(f"{LISTED}{name}: expected one of {', '.join(LISTED + name for name in NETWORKS)}")
-    return thesis_graph(NETWORKS[name]() if count is None else NETWORKS[name](batch=count))
 
 
 def _made(factory: Callable[..., object], target: str, count: int | None) -> Json:

@@ -29,11 +29,7 @@ class Traffic:
 
 
 class Group(Protocol):
-    """Workers that reduce gradients together; `local` lists have a tensor for each worker of this process.
-
-    Tensors of `local` may be overwritten. `traffic` is what a worker has received, the mean over the workers of this
-    process.
-    """
+    """Workers that reduce gradients together; they may overwrite `local`, a tensor for each worker of this process."""
 
     size: int
     ranks: Sequence[int]  # the workers of this process

@@ -31,7 +31,12 @@ class GraphNetwork(nn.Module):
             if seed is not None:
                 torch.manual_seed(seed)
             self.keys = [self._module(number, node) for number, node in enumerate(graph.nodes)]
-        self._tie()
+        known: dict[str, nn.Parameter] = {}
+        for source, key in self.shared.items():
+            for name, part in _parts(source, self.own[key]).items():
+                own = getattr(self.own[key], part)
+                if isinstance(own, nn.Parameter):
+                    setattr(self.own[key], part, known.setdefault(name, own))
         if inherit:
             self._inherit(model.tensors)
         self._opaque_tensors(model.tensors)
@@ -62,15 +67,6 @@ class GraphNetwork(nn.Module):
         self.own[key] = made
         self.shared[node.source] = key
         return key
-
-    def _tie(self) -> None:
-        """Let modules with a parameter of one name share it."""
-        known: dict[str, nn.Parameter] = {}
-        for source, key in self.shared.items():
-            for name, part in _parts(source, self.own[key]).items():
-                own = getattr(self.own[key], part)
-                if isinstance(own, nn.Parameter):
-                    setattr(self.own[key], part, known.setdefault(name, own))
 
     def _inherit(self, tensors: Mapping[str, Tensor]) -> None:
         for source, key in self.shared.items():

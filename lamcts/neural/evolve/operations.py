@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lamcts.neural.graphs.computation import ComputationGraph, OperationNode, kinds
-from lamcts.neural.graphs.computation.kinds import IMAGE, Attribute, Attributes, Shape, channels, pair
+from lamcts.neural.graphs.computation.kinds import IMAGE, Attribute, Shape, channels, pair
 
 TENSORS = {  # of a read operation: places of its parameters and buffers among the arguments, by name in the module
     "conv2d": {"weight": 1, "bias": 2},
@@ -237,7 +237,11 @@ def compute(node: OperationNode, values: Sequence[Tensor], training: bool) -> Te
     if node.op == "dropout":
         return functional.dropout(x, float(own.get("p", 0.5)), training)  # type: ignore[arg-type]
     if node.op in ("max_pool", "avg_pool"):
-        return _pooled(node.op, x, own)
+        kernel, stride, padding = pair(own, "kernel", 1), pair(own, "stride", 1), pair(own, "padding", 0)
+        ceil = bool(own.get("ceil", False))
+        if node.op == "avg_pool":
+            return functional.avg_pool2d(x, kernel, stride, padding, ceil, bool(own.get("count_padding", True)))
+        return functional.max_pool2d(x, kernel, stride, padding, pair(own, "dilation", 1), ceil)
     if node.op in ("add", "mul"):
         for other in values[1:]:
             x = x + other if node.op == "add" else x * other
@@ -256,11 +260,3 @@ def compute(node: OperationNode, values: Sequence[Tensor], training: bool) -> Te
         "flatten": lambda: x.flatten(1),
     }
     return plain[node.op]()
-
-
-def _pooled(op: str, x: Tensor, own: Attributes) -> Tensor:
-    kernel, stride, padding = pair(own, "kernel", 1), pair(own, "stride", 1), pair(own, "padding", 0)
-    ceil = bool(own.get("ceil", False))
-    if op == "avg_pool":
-        return functional.avg_pool2d(x, kernel, stride, padding, ceil, bool(own.get("count_padding", True)))
-    return functional.max_pool2d(x, kernel, stride, padding, pair(own, "dilation", 1), ceil)

@@ -177,7 +177,7 @@ class _Reader:
             shapes = [one for read in self._tensors_read(node) if (one := self._shape(read)) is not None]
             if len(shapes) == len(self._tensors_read(node)):
                 maps = self._are_maps(node, name, [*shapes, shape])
-                tokens = [_tokens(one) for one in (*shapes, shape)] if maps else [*shapes, shape]
+                tokens = [(one[0] * one[1], one[2]) for one in (*shapes, shape)] if maps else [*shapes, shape]
                 found = known(name, given, tokens[:-1], tokens[-1])
         if found.op == "opaque":
             self._opaque(node)
@@ -309,11 +309,6 @@ class _Reader:
         costs = {"flops": self.flops[node.name], "parameters": sum(self.tensors[name].numel() for name in own)}
         attributes = {"target": number} | {name: count for name, count in costs.items() if count}
         self._add(node, OperationNode("opaque", places, shape, attributes, "+".join(own) or None))
-
-
-def _tokens(shape: Shape) -> Shape:
-    """Return the shape of a map with channels in the last axis as that of tokens."""
-    return (shape[0] * shape[1], shape[2])
 
 
 def _named(node: fx.Node, at: int, names: Mapping[str, str]) -> str | None:

@@ -54,11 +54,6 @@ class Evolve(LocalSampler):
 
 class _EvolveSession(LocalSession[Evolve, Progress]):
     def ask(self, n: int) -> Proposal:
-        x = self._children(n)
-        return Proposal(x, [None] * len(x))
-
-    def _children(self, n: int) -> Floats:
-        """Return at most n new children, [k, d]; the parent itself first."""
         batch, rng, fruitless = Batch(self.region, self.seen, n), self.progress.rng, 0
         batch.take(self._rows([()]))
         parents = self._parents()
@@ -67,7 +62,7 @@ class _EvolveSession(LocalSession[Evolve, Progress]):
             path = self.settings.paths.walk(() if fresh else parents[rng.integers(len(parents))], rng)
             taken = path is not None and batch.take(self._rows([path])).any()
             fruitless = 0 if taken else fruitless + 1
-        return batch.x
+        return Proposal(batch.x, [None] * len(batch.x))
 
     def _losses(self, rows: Rows) -> Floats:
         """Return the losses of rows [k, m]; of one loss under constraints, the constrained ranks."""

@@ -130,7 +130,9 @@ class Matching:
         rng, options = asked.own(), asked.region.allowed[place]
         total, seen = np.zeros((2, len(options), len(options)))
         for _ in range(self.draws):
-            x, y = _batch(asked, rng, net)
+            part, device = asked.data.train, next(net.parameters()).device
+            rows = rng.permutation(len(part.y))[: asked.batch]
+            x, y = torch.tensor(part.x[rows], device=device), torch.tensor(part.y[rows], device=device)
             point = net.draw(lambda n: int(rng.integers(n)))
             each = [gradients(net, point | {place: option}, x, y) for option in options]
             for i, j in combinations(range(len(options)), 2):
@@ -184,9 +186,3 @@ def cut(similarities: Floats) -> tuple[float, set[int]]:
             found.append((float(similarities[np.ix_(inside, outside)].mean()), inside))
     least, group = min(found)
     return least, set(group)
-
-
-def _batch(asked: SplitRequest, rng: np.random.Generator, net: Supernet) -> tuple[Tensor, Tensor]:
-    part, device = asked.data.train, next(net.parameters()).device
-    rows = rng.permutation(len(part.y))[: asked.batch]
-    return torch.tensor(part.x[rows], device=device), torch.tensor(part.y[rows], device=device)

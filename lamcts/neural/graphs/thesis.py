@@ -75,25 +75,20 @@ def _backward(network: LayeredNetwork, layer: Layer, memory: _Memory) -> Step:
     if layer.name not in memory.gradients:  # the last layer: the loss begins here
         memory.gradient(layer.name, output if layer.kind == "softmax" else None)
     above = memory.gradients[layer.name]
-    below = _gradients(layer, memory, above)
-    needs = (*(_inputs(layer, memory) if kind.needs_input else ()), *((output,) if kind.needs_output else ()))
-    reads = tuple(dict.fromkeys((*needs, above)))
-    moved = _moved(memory, reads, below) + 2 * FLOAT_BYTES * layer.weights  # weights are read, their gradients written
-    flops = layer.flops * network.batch * (2 if layer.weights else 1)  # gradients of weights and of input
-    scratch = _workspace(network, layer)
-    return Step(f"d {layer.name}", layer.kind, False, reads, below, flops, moved, kind.checkpoint, scratch)
-
-
-def _gradients(layer: Layer, memory: _Memory, above: int) -> tuple[int, ...]:
-    """Return the storages of the gradients of a layer's inputs; one may overwrite that of its output, `above`."""
-    free = None if KINDS[layer.kind].own_gradient else above
+    free = None if KINDS[layer.kind].own_gradient else above  # a gradient of an input may overwrite `above`
     found = []
     for name in layer.inputs:
         if name == INPUT and free is not None:
             continue  # not needed, and it would have no separate memory
         found.append(memory.gradient(name, free))
         free = None if found[-1] == free else free  # further inputs of a join get copies
-    return tuple(dict.fromkeys(found))
+    below = tuple(dict.fromkeys(found))
+    needs = (*(_inputs(layer, memory) if kind.needs_input else ()), *((output,) if kind.needs_output else ()))
+    reads = tuple(dict.fromkeys((*needs, above)))
+    moved = _moved(memory, reads, below) + 2 * FLOAT_BYTES * layer.weights  # weights are read, their gradients written
+    flops = layer.flops * network.batch * (2 if layer.weights else 1)  # gradients of weights and of input
+    scratch = _workspace(network, layer)
+    return Step(f"d {layer.name}", layer.kind, False, reads, below, flops, moved, kind.checkpoint, scratch)
 
 
 def _inputs(layer: Layer, memory: _Memory) -> tuple[int, ...]:

@@ -29,7 +29,9 @@ def forward(tables: GraphTables, actions: Sequence[int]) -> Forward:
     begin, (first, last) = tables.graph.forward_count, live_ranges(tables, actions)
     offloaded = [i for i, action in enumerate(actions) if action in MOVED and first[i] < NEVER]
     ahead = _prefetched(tables, actions, offloaded, first)
-    held = _offloaded_at(tables, ahead)
+    order = sorted(ahead)  # each transfer to the host ends at a forward step (thesis 8.3.3, offloading)
+    ends = [*(tables.first_write[i] - 1 for i in order[1:]), tables.graph.forward_count - 1]
+    held = {i: max(ends[k], tables.last_forward_use[i]) for k, i in enumerate(order)}
     prefetches, waits = _prefetch_steps(ahead, first, last, begin)
     staying = {i for i in ahead if held[i] == begin - 1 and i in prefetches.get(begin, ())}  # too short to offload
     prefetches = {t: [i for i in some if i not in staying] for t, some in prefetches.items()}
@@ -43,10 +45,15 @@ def forward(tables: GraphTables, actions: Sequence[int]) -> Forward:
     for i in (*(i for i, stay in enumerate(resident) if stay), *(i for i in ahead if i not in staying)):
         frees.setdefault(last[i], []).append(i)
     moved = sum(tables.size[i] for i in sent)
+    steps = tables.graph.forward_count
+    change = [0] * (steps + 1)
+    for size, made, end in zip(tables.size, tables.first_write, resident_until, strict=True):
+        change[made] += size
+        change[end + 1] -= size
     return Forward(
         first,
         last,
-        _live(tables, resident_until),
+        list(map(add, accumulate(change[:steps]), tables.fixed_during)),
         resident_until,
         resident,
         frees,
@@ -93,13 +100,6 @@ def _prefetched(tables: GraphTables, actions: Sequence[int], offloaded: Sequence
     return sorted(found, key=lambda i: (first[i], -i))
 
 
-def _offloaded_at(tables: GraphTables, ahead: list[int]) -> dict[int, int]:
-    """Return the forward step that ends each transfer to the host (thesis 8.3.3, offloading)."""
-    order = sorted(ahead)
-    ends = [*(tables.first_write[i] - 1 for i in order[1:]), tables.graph.forward_count - 1]
-    return {i: max(ends[k], tables.last_forward_use[i]) for k, i in enumerate(order)}
-
-
 def _prefetch_steps(
     ahead: list[int], first: list[int], last: list[int], begin: int
 ) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
@@ -111,16 +111,6 @@ def _prefetch_steps(
         prefetches.setdefault(min(free, first[i]), []).append(i)
         waits.setdefault(first[i], []).append(i)
     return prefetches, waits
-
-
-def _live(tables: GraphTables, resident_until: list[int]) -> list[int]:
-    """Return the live bytes of each forward step."""
-    steps = tables.graph.forward_count
-    change = [0] * (steps + 1)
-    for size, made, end in zip(tables.size, tables.first_write, resident_until, strict=True):
-        change[made] += size
-        change[end + 1] -= size
-    return list(map(add, accumulate(change[:steps]), tables.fixed_during))
 
 
 def _stall_ticks(tables: GraphTables, sent: Sequence[int], held: dict[int, int]) -> int:

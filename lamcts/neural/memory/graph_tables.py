@@ -82,7 +82,8 @@ def graph_tables(graph: StepGraph, machine: Machine) -> GraphTables:
     again = [machine.seconds(step, machine.recompute_seconds) for step in graph.steps[: graph.forward_count]]
     makers = [graph.makers[storage] for storage in graph.movable]
     reads = [tuple({one for t in steps for one in graph.steps[t].reads}) for steps in makers]
-    needs = _needs(graph, number)
+    backward = [() if step.forward else step.reads for step in graph.steps]
+    needs = [[number[one] for one in reads if one in number] for reads in backward]
     return GraphTables(
         graph,
         machine,
@@ -132,11 +133,6 @@ def _node_ends(graph: StepGraph) -> list[int]:
         if graph.steps[t].node == graph.steps[t + 1].node >= 0:
             ends[t] = ends[t + 1]
     return ends
-
-
-def _needs(graph: StepGraph, number: dict[int, int]) -> list[list[int]]:
-    backward = [() if step.forward else step.reads for step in graph.steps]
-    return [[number[one] for one in reads if one in number] for reads in backward]
 
 
 def _need_range(needs: list[list[int]], count: int) -> tuple[list[int], list[int]]:

@@ -64,7 +64,14 @@ def greedy(
     simulator = Simulator(graph, machine)
     allowed = _allowed(simulator, choices)
     within: list[Tried] = []
-    for one in _starts(graph, allowed, starts):
+    given = [plan.checked(graph).actions for plan in starts]
+    if not starts:
+        plans = [*(preset(name, graph) for name in STARTS), *starting_plans(graph)]
+        given = [plan.actions for plan in plans] + [(Action.OFFLOAD,) * len(allowed)]
+    if not starts and len(allowed) <= FEW:
+        given.append((Action.RECOMPUTE_EACH,) * len(allowed))
+    fitted = [[one if one in some else Action.KEEP for one, some in zip(row, allowed, strict=True)] for row in given]
+    for one in [one for k, one in enumerate(fitted) if one not in fitted[:k]]:
         if within and over():
             break
         found = _lowered(simulator, one, budget_bytes, allowed)
@@ -83,18 +90,6 @@ def _allowed(simulator: Simulator, choices: Collection[Action]) -> list[tuple[Ac
     found = [Action.KEEP, *(one for one in choices if one != Action.KEEP)]
     sources = simulator.tables.recomputable
     return [tuple(one for one in found if free or one not in RECOMPUTED) for free in sources]
-
-
-def _starts(graph: StepGraph, allowed: list[tuple[Action, ...]], starts: Sequence[Plan]) -> list[Actions]:
-    """Return the initial plans; storages whose action is not allowed are kept."""
-    given = [plan.checked(graph).actions for plan in starts]
-    if not starts:
-        plans = [*(preset(name, graph) for name in STARTS), *starting_plans(graph)]
-        given = [plan.actions for plan in plans] + [(Action.OFFLOAD,) * len(allowed)]
-    if not starts and len(allowed) <= FEW:
-        given.append((Action.RECOMPUTE_EACH,) * len(allowed))
-    fitted = [[one if one in some else Action.KEEP for one, some in zip(row, allowed, strict=True)] for row in given]
-    return [one for k, one in enumerate(fitted) if one not in fitted[:k]]
 
 
 def _lowered(simulator: Simulator, start: Actions, budget: int, allowed: list[tuple[Action, ...]]) -> Tried | None:

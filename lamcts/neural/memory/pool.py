@@ -63,16 +63,6 @@ def extent(report: Report, block_bytes: int = BLOCK_BYTES) -> Extent:
         Block size in bytes.
     """
     pool, sizes = FirstFit(block_bytes), [storage.bytes for storage in report.graph.storages]
-    for event in sorted((*report.events, *_fixed(report)), key=lambda event: (event.step, event.order)):
-        if event.allocates:
-            pool.allocate(event.storage, sizes[event.storage])
-        else:
-            pool.free(event.storage)
-    return Extent(pool.top, pool.most)
-
-
-def _fixed(report: Report) -> list[Event]:
-    """Return the events of storages that are not movable; for a plan that frees nothing, of all storages."""
     live, movable = liveness(report.graph), set(report.graph.movable if report.plan.frees else ())
     found = []
     for one in range(len(report.graph.storages)):
@@ -80,4 +70,9 @@ def _fixed(report: Report) -> list[Event]:
             found.append(Event(int(live.first[one]), 1, one, True))
             if report.plan.frees:
                 found.append(Event(int(live.last[one]), 2, one, False))
-    return found
+    for event in sorted((*report.events, *found), key=lambda event: (event.step, event.order)):
+        if event.allocates:
+            pool.allocate(event.storage, sizes[event.storage])
+        else:
+            pool.free(event.storage)
+    return Extent(pool.top, pool.most)

@@ -228,17 +228,12 @@ def _network(settings: MetaDnnSettings, width: int, outputs: int, generator: tor
     net.to_empty(device="cpu")
     with torch.no_grad():
         for weight in net.parameters():
-            _draw(weight, generator)
+            if weight.ndim < 2:
+                weight.zero_()
+            else:
+                bound = (6 / weight.shape[1]) ** 0.5  # deviation sqrt(2 / inputs) (He 2015)
+                weight.uniform_(-bound, bound, generator=generator)
     return net.to(settings.device)
-
-
-def _draw(weight: Tensor, generator: torch.Generator) -> None:
-    """Draw a matrix uniformly with deviation sqrt(2 / inputs) (He 2015, Delving deep into rectifiers); biases are 0."""
-    if weight.ndim < 2:
-        weight.zero_()
-    else:
-        bound = (6 / weight.shape[1]) ** 0.5
-        weight.uniform_(-bound, bound, generator=generator)
 
 
 @dataclass(frozen=True)

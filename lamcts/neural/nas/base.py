@@ -33,10 +33,7 @@ FREE = ("", "skip_connect", "identity")  # operations that pass their input on
 
 
 def operations_of(graph: Graph) -> int:
-    """Return the number of operations on the paths of a cell from its inputs to its last node.
-
-    Operations are on edges, or, where all edges have the label "", on the nodes between.
-    """
+    """Return the number of operations on the paths of a cell from its inputs to its last node."""
     nodes, edges, inputs = graph
     fed, needed = set(range(inputs)), {len(nodes) - 1}
     for source, node, _ in sorted(edges, key=lambda edge: edge[1]):

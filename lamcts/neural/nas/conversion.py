@@ -72,7 +72,9 @@ def convert_nats_bench(folder: PathLike, target: PathLike, report: Report | None
     except (TypeError, KeyError, IndexError):
         raise ValueError(f"{folder}: expected 'meta_archs' in meta.pickle.pbz2, got none: is it {NATS}?") from None
     rows = [_row(Path(folder) / f"{i:06d}.pickle.pbz2", text, schedule) for i, text in _counted(texts, report)]
-    _save(target, _columns(rows, schedule))
+    whole = {schedule.places: np.int8, "params": np.int32}
+    columns = {name: np.array([row[name] for row in rows], whole.get(name, np.float32)) for name in rows[0]}
+    _save(target, columns | schedule.also | {"datasets": np.array(DATASETS)})
     return len(rows)
 
 
@@ -168,12 +170,6 @@ def _of_seeds(sizes: list[float], seeds: list[int]) -> float:
     if len({round(size, SIZE_DIGITS) for size in sizes}) > 1 and TRUSTED_SEED in seeds:
         return float(sizes[seeds.index(TRUSTED_SEED)])
     return float(np.mean(sizes))
-
-
-def _columns(rows: list[dict[str, Any]], schedule: Schedule) -> Columns:
-    whole = {schedule.places: np.int8, "params": np.int32}
-    columns = {name: np.array([row[name] for row in rows], whole.get(name, np.float32)) for name in rows[0]}
-    return columns | schedule.also | {"datasets": np.array(DATASETS)}
 
 
 def _hardware(held: Mapping[str, Mapping[str, Any]]) -> Columns:

@@ -192,12 +192,7 @@ def _md5(text: str) -> str:
 
 
 def canonical(cell: LabelledCell) -> LabelledCell:
-    """Return the representative of all cells isomorphic to this one.
-
-    Vertices are numbered from the input on, of those whose predecessors have numbers the one with the least hash first.
-    Where several share it, all of them are tried, and of what comes out the least is taken: the order of the given
-    cell has no say.
-    """
+    """Return the least of the cells isomorphic to this one whose vertices are numbered in order of their hashes."""
     return min((_reordered(cell, order) for order in _orders(cell, _vertex_hashes(cell), [0])), key=_rank)
 
 

@@ -59,17 +59,6 @@ def nasbench201(
     one_of(guide, GUIDES, "guide")
     arrays, space = read(formats.NASBENCH201, table), NasBench201()
     place = one_of(dataset, arrays["datasets"], "dataset")
-    searched = _guide(arrays, dataset, place, guide)
-    reported = {"test_accuracy_percent": arrays["test_acc_200"][:, place].astype(float)}
-    others = _costs(arrays, dataset, place) | _operations(space, arrays["ops"])
-    others |= {} if latency is None else _latencies(latency, len(searched))
-    others |= {} if robustness is None else _robustness(robustness, arrays["ops"])
-    others |= {} if hardware is None else _hardware(hardware, arrays["ops"], dataset)
-    return of_places(space, arrays, searched, reported, others, keyed, {"dataset": dataset, "guide": guide})
-
-
-def _guide(arrays: Arrays, dataset: str, place: int, guide: str) -> Floats:
-    """Return the searched values [N]; ValueError if the table lacks them for the data set."""
     whole = {"test": "test_acc_200", "val12": "val_acc_12", "test12": "test_acc_12"}
     whole |= {"val": "val_acc_200"} if "val_acc_200" in arrays else {}
     name = whole.get(guide) or VALIDATION.get(dataset, "")
@@ -77,16 +66,17 @@ def _guide(arrays: Arrays, dataset: str, place: int, guide: str) -> Floats:
         known = "got none: try 'val12' or 'test'"
         raise ValueError(f"guide: expected values of {guide!r} for {dataset} in the table, {known}")
     values = arrays[name].astype(float)
-    return values[:, place] if guide in whole else values
-
-
-def _costs(arrays: Arrays, dataset: str, place: int) -> dict[str, Floats]:
-    """Return sizes, operations, latency and the metrics of HW-NAS-Bench [N], by names with units."""
+    searched = values[:, place] if guide in whole else values
+    reported = {"test_accuracy_percent": arrays["test_acc_200"][:, place].astype(float)}
     found: dict[str, Any] = {"params": arrays["params"][:, place]} if "params" in arrays else {}
     mflops = {CIFAR10: "mflops_cifar10", IMAGENET16: "mflops_imagenet16"}.get(dataset, "")
     found |= {"mflops": arrays[mflops]} if mflops in arrays else {}
     found |= {name: arrays[name][:, place] for name in ("mflops", "latency_ms") if name in arrays}
-    return found | _device_costs(arrays, place)
+    others = found | _device_costs(arrays, place) | _operations(space, arrays["ops"])
+    others |= {} if latency is None else _latencies(latency, len(searched))
+    others |= {} if robustness is None else _robustness(robustness, arrays["ops"])
+    others |= {} if hardware is None else _hardware(hardware, arrays["ops"], dataset)
+    return of_places(space, arrays, searched, reported, others, keyed, {"dataset": dataset, "guide": guide})
 
 
 def _device_costs(arrays: Arrays, place: int) -> dict[str, Floats]:

@@ -100,10 +100,7 @@ def erdos_renyi(nodes: int, probability: float, rng: np.random.Generator) -> Edg
 
 
 def barabasi_albert(nodes: int, degree: float, rng: np.random.Generator) -> Edges:
-    """Return a graph in which each new node has `degree` edges to old ones, drawn in proportion to their degrees.
-
-    The first `degree` nodes have no edges at first.
-    """
+    """Return a graph in which each new node has `degree` edges to old ones, drawn in proportion to their degrees."""
     first = int(degree)
     degrees, edges = np.zeros(nodes), list[tuple[int, int]]()
     for j in range(first, nodes):

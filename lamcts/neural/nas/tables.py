@@ -48,12 +48,6 @@ def read(form: Format, path: str | os.PathLike[str] | None = None) -> Arrays:
     `path` is the file or its folder; None for the folder that the environment variable LAMCTS_DATA names.
     FileNotFoundError says where the data come from, ValueError what is wrong with a file.
     """
-    file = _found(form, path)
-    stat = file.stat()
-    return _read(form, str(file.resolve()), stat.st_mtime_ns, stat.st_size)
-
-
-def _found(form: Format, path: str | os.PathLike[str] | None) -> Path:
     given = os.environ.get(FOLDER) if path is None else path
     if not given:
         raise FileNotFoundError(
@@ -66,7 +60,8 @@ def _found(form: Format, path: str | os.PathLike[str] | None) -> Path:
         raise FileNotFoundError(f"expected {form.file} in {FOLDER}={given}, got none; it is made from {form.origin}")
     if not file.is_file():
         raise FileNotFoundError(f"expected the table {form.file}, got no file at {file}; it is made from {form.origin}")
-    return file
+    stat = file.stat()
+    return _read(form, str(file.resolve()), stat.st_mtime_ns, stat.st_size)
 
 
 @lru_cache(maxsize=KEPT)

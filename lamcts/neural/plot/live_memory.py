@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lamcts.plot.canvas import COLOURS, FAINT, INK, LABEL, NOTE, SELECTED, Look, literal, sheet, titled
-from lamcts.types import Floats
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from lamcts.neural.memory import Report
@@ -44,7 +42,9 @@ def live_memory(
     for i, report in enumerate(reports):
         live = (np.array(report.live_bytes) + graph.outside_bytes) / UNITS[unit]  # [steps]
         colour = SELECTED if i == len(reports) - 1 else OTHERS[i % len(OTHERS)]
-        _line(axes, live, colour, report.plan.name)
+        chosen = colour == SELECTED
+        width, order = (2.4, 3) if chosen else (1.4, 2)
+        axes.stairs(live, color=colour, label=literal(report.plan.name), baseline=None, linewidth=width, zorder=order)
     if graph.outside_bytes:
         axes.axhspan(
             0, graph.outside_bytes / UNITS[unit], color=FAINT, alpha=0.2, linewidth=0, label="same under all plans"
@@ -53,20 +53,10 @@ def live_memory(
         axes.axhline(budget_bytes / UNITS[unit], color=INK, linestyle="--", linewidth=1.2, label="budget")
     axes.set_xlim(0, len(graph.steps))
     axes.set_ylim(0, ROOM * highest / UNITS[unit])
-    _passes(axes, graph.forward_count, len(graph.steps))
+    steps = len(graph.steps)
+    axes.axvline(graph.forward_count, color=FAINT, linewidth=1, linestyle=":")
+    for middle, word in ((graph.forward_count / 2, "forward"), ((graph.forward_count + steps) / 2, "backward")):
+        axes.text(middle, 0.985, word, transform=axes.get_xaxis_transform(), **WORD)
     titled(axes, title, "step of the forward and backward pass", f"live memory, {unit}")
     figure.legend(loc="outside lower center", ncols=len(axes.get_legend_handles_labels()[1]), **KEY)
     return figure
-
-
-def _line(axes: "Axes", live: Floats, colour: str, name: str) -> None:
-    chosen = colour == SELECTED
-    width, order = (2.4, 3) if chosen else (1.4, 2)
-    axes.stairs(live, color=colour, label=literal(name), baseline=None, linewidth=width, zorder=order)
-
-
-def _passes(axes: "Axes", forward: int, steps: int) -> None:
-    """Divide the forward from the backward pass."""
-    axes.axvline(forward, color=FAINT, linewidth=1, linestyle=":")
-    for middle, word in ((forward / 2, "forward"), ((forward + steps) / 2, "backward")):
-        axes.text(middle, 0.985, word, transform=axes.get_xaxis_transform(), **WORD)

@@ -42,17 +42,7 @@ class Layout:
 
 def layered(sizes: Floats, edges: Sequence[Edge], label_sizes: Floats) -> Layout:
     """Return where to draw nodes of `sizes` [n, 2] and the edges, whose labels have `label_sizes` [e, 2]."""
-    ranks = _ranks(len(sizes), edges)
-    chains, named, columns, size = _slots(ranks, sizes, edges, label_sizes)
-    links = [pair for chain in chains for pair in pairwise(chain)]
-    order = ordered(columns, links)
-    y = _levelled(order, links, size, len(sizes))
-    x, width = _across(columns, size)
-    return Layout(np.column_stack([x, y]), np.column_stack([width, size[:, 1]]), chains, named)
-
-
-def _ranks(n: int, edges: Sequence[Edge]) -> list[int]:
-    """Return of each node the length of the longest path to it."""
+    n = len(sizes)
     try:
         import networkx
     except ImportError:
@@ -63,7 +53,15 @@ def _ranks(n: int, edges: Sequence[Edge]) -> list[int]:
     if not networkx.is_directed_acyclic_graph(graph):
         raise ValueError("expected a graph without cycles; leave out the edges that lead back")
     rank = {i: place for place, nodes in enumerate(networkx.topological_generations(graph)) for i in nodes}
-    return [rank[i] for i in range(n)]
+    ranks = [rank[i] for i in range(n)]
+    chains, named, columns, size = _slots(ranks, sizes, edges, label_sizes)
+    links = [pair for chain in chains for pair in pairwise(chain)]
+    order = ordered(columns, links)
+    y = _levelled(order, links, size, len(sizes))
+    widths = np.array([size[columns == c, 0].max() for c in range(columns.max() + 1)])
+    ends = np.cumsum(widths + GAP)
+    x, width = (ends - (widths + GAP) / 2)[columns], widths[columns]
+    return Layout(np.column_stack([x, y]), np.column_stack([width, size[:, 1]]), chains, named)
 
 
 def _slots(
@@ -155,13 +153,6 @@ def _levelled(order: list[list[int]], links: Links, size: Floats, nodes: int) ->
         fit = isotonic_regression(wanted - offsets[c], weights=np.maximum(weight, 1.0))
         y[order[c]] = fit.x + offsets[c]
     return y
-
-
-def _across(columns: Rows, size: Floats) -> tuple[Floats, Floats]:
-    """Return the middles [s] and the widths [s] of the slots' columns, each as wide as its widest slot."""
-    widths = np.array([size[columns == c, 0].max() for c in range(columns.max() + 1)])
-    ends = np.cumsum(widths + GAP)
-    return (ends - (widths + GAP) / 2)[columns], widths[columns]
 
 
 LETTER, LINE = 0.075, 0.15  # inches a letter of size 8 is wide, and a line high, with some room
@@ -272,7 +263,9 @@ def _draw(
 
     starts, ends = _ports(layout, len(graph.nodes))
     for (_, _, label), chain, start, end in zip(graph.edges, layout.chains, starts, ends, strict=True):
-        line = _curve(np.vstack([start, *_through(layout, chain[1:-1]), end]), down)
+        slots = chain[1:-1]
+        sides = np.array([[-0.5, 0.0], [0.5, 0.0]])
+        line = _curve(np.vstack([start, *[layout.at[s] + layout.size[s] * sides for s in slots], end]), down)
         style: Look = {"arrowstyle": "-|>", "mutation_scale": 9, "linewidth": 1.3, "color": colours[label]}
         ax.add_patch(FancyArrowPatch(path=line, zorder=1, **style))
     clear = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}  # the line stops at its label
@@ -308,12 +301,6 @@ def _ports(layout: Layout, nodes: int) -> tuple[Floats, Floats]:
             shares = (np.arange(len(edges)) + 1) / (len(edges) + 1) - 0.5
             found[edges] = layout.at[node] + layout.size[node] * np.column_stack([np.full(len(edges), side), shares])
     return starts, ends
-
-
-def _through(layout: Layout, slots: list[int]) -> list[Floats]:
-    """Return where an edge enters and leaves the columns between its ends: level, so that it passes by nodes there."""
-    sides = np.array([[-0.5, 0.0], [0.5, 0.0]])
-    return [layout.at[s] + layout.size[s] * sides for s in slots]
 
 
 def _curve(line: Floats, down: bool = False) -> "Path":

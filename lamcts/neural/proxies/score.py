@@ -53,7 +53,8 @@ class _Codes(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.kernel, self.units = torch.zeros(examples, examples, dtype=torch.float64), 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func in RELUS or (func in RELU6 and _starts_at_zero(args)):
+        # `hardtanh` has limits, and `relu6` has none
+        if func in RELUS or (func in RELU6 and (len(args) == 1 or args[1] == 0)):
             self._add(args[0])
         return func(*args, **(kwargs or {}))
 
@@ -66,11 +67,6 @@ class _Codes(TorchDispatchMode):  # type: ignore[no-untyped-call]
         on = (inputs.flatten(1) > 0).float()  # [b, u]
         self.kernel += (on @ on.T + (1 - on) @ (1 - on).T).double().cpu()
         self.units += on.shape[1]
-
-
-def _starts_at_zero(args: Any) -> bool:
-    """Return whether a clamp to an interval is a ReLU6: `hardtanh` has limits, `relu6` has none."""
-    return len(args) == 1 or args[1] == 0
 
 
 def jacov(net: nn.Module, x: Tensor, y: Tensor) -> float:

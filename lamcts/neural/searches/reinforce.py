@@ -144,7 +144,11 @@ class Policy:
     """
 
     def __init__(self, parameters: Parameters) -> None:
-        _check(parameters)
+        if parameters.joint:
+            kind = type(parameters.joint[0].space).__name__
+            raise ValueError(
+                f"reinforce: expected independent parameters, got a {kind}; use sampler='mutate' or 'mixed_gp'"
+            )
         self.parameters = parameters
         counts = [BINS if levels is None else len(levels) for levels in parameters.levels]
         self.edges = np.concatenate([[0], np.cumsum(counts)]).astype(int)
@@ -191,12 +195,3 @@ class Policy:
         if levels is None:
             return min(int(code * count), count - 1)
         return int(np.abs(levels - code).argmin())
-
-
-def _check(parameters: Parameters) -> None:
-    """Raise ValueError for parameters that cannot be drawn independently."""
-    if parameters.joint:
-        kind = type(parameters.joint[0].space).__name__
-        raise ValueError(
-            f"reinforce: expected independent parameters, got a {kind}; use sampler='mutate' or 'mixed_gp'"
-        )

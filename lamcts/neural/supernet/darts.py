@@ -53,7 +53,9 @@ class Darts:
         report: Callable[[int], None] | None = None,
     ) -> "Searched":
         """Train weights and shares in place."""
-        _check(recipe)
+        given: Mapping[str, object] = {"average": recipe.average, "precision": recipe.precision}
+        if recipe.average or recipe.precision != "float32":
+            raise ValueError(f"recipe: expected one without averages, in float32, got {dict(given)}; leave them out")
         seeds, here = Seeds.of(seed), torch.device(device)
         parts = [to_device(part, here) for part in halves(data.train)]
         search = _Search(self, relaxed.to(here), data, recipe, seeds, checkpoint)
@@ -156,9 +158,3 @@ def _learn_shares(relaxed: Relaxed, adam: torch.optim.Optimizer, part: DevicePar
     for each, gradient in zip(logits, torch.autograd.grad(loss, logits, materialize_grads=True), strict=True):
         each.grad = gradient
     adam.step()
-
-
-def _check(recipe: Recipe) -> None:
-    given: Mapping[str, object] = {"average": recipe.average, "precision": recipe.precision}
-    if recipe.average or recipe.precision != "float32":
-        raise ValueError(f"recipe: expected one without averages, in float32, got {dict(given)}; leave them out")

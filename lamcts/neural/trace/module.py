@@ -82,19 +82,14 @@ def trace(
     hooks = torch.autograd.graph.saved_tensors_hooks(recorder.pack, recorder.unpack)
     with data_dependence(module), fake, hooks, ModuleNames(module, recorder), recorder, torch.enable_grad():
         whole_step(module, held, (args, kwargs), loss, recorder.turn)
-    return _traced(module, recorder, held, inputs, STATES[optimizer], accumulate)
-
-
-def _traced(
-    module: nn.Module, recorder: Recorder, held: Mapping[str, Tensor], inputs: list[Tensor], states: int, added: bool
-) -> Trace:
+    states = STATES[optimizer]
     names = dict(module.named_parameters())
     parameters, buffers = (on_device(held[one] for one in held if (one in names) == own) for own in (True, False))
     gradients = [one.grad for one in (*held.values(), *inputs) if one.grad is not None]
     given = on_device(iter(inputs))
-    before = on_device(iter(gradients)) if added else 0
+    before = on_device(iter(gradients)) if accumulate else 0
     outside = (1 + states) * parameters + buffers + given + before
-    graph = recorder.graph(gradients, outside, added)
+    graph = recorder.graph(gradients, outside, accumulate)
     packed, without_grad = tuple(recorder.packed), frozenset(recorder.without_grad)
     return Trace(graph, packed, recorder.outside, parameters, buffers, given, without_grad, before)
 

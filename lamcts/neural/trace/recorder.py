@@ -38,10 +38,7 @@ SHAPED |= {f"new_{what}" for what in ("empty", "zeros", "ones", "full", "empty_s
 
 @dataclass(eq=False)
 class Packed:
-    """A tensor that autograd saved: its storage and the step.
-
-    The engine frees it after its node has run, so an unpacked tensor is held until then.
-    """
+    """A tensor that autograd saved, with its storage and step, held until its node has run."""
 
     storage: int
     place: str
@@ -243,7 +240,9 @@ def work_of(func: Op, args: Args, kwargs: Kwargs, result: object) -> tuple[str, 
     given = [] if op in SHAPED else _tensors((args, kwargs))
     made = _once([*_tensors(result), *changed_by(func, args, kwargs)])
     moved = sum(one.numel() * one.element_size() for one in (*given, *made))
-    return KINDS.get(op, op), _flops(func, args, kwargs, result), moved
+    counted = flop_registry.get(func._overloadpacket)
+    flops = 0 if counted is None else int(counted(*args, **kwargs, out_val=result))
+    return KINDS.get(op, op), flops, moved
 
 
 def changed_by(func: Op, args: Args, kwargs: Kwargs) -> list[Tensor]:
@@ -277,11 +276,6 @@ def _given(wanted: tuple[tuple[int, str], ...], args: Args, kwargs: Kwargs) -> l
     return tensors if len(tensors) == len(found) else _tensors(found)  # which also looks into lists
 
 
-def _flops(func: Op, args: Args, kwargs: Kwargs, result: object) -> int:
-    counted = flop_registry.get(func._overloadpacket)
-    return 0 if counted is None else int(counted(*args, **kwargs, out_val=result))
-
-
 def on_device(tensors: Iterator[Tensor]) -> int:
     """Return the bytes of tensors, each storage once."""
     return sum({one.untyped_storage()._cdata: one.untyped_storage().nbytes() for one in tensors}.values())
@@ -304,7 +298,9 @@ def as_run(func: OpOverload[..., Any], args: tuple[Any, ...], result: Any) -> An
         out, *statistics = result
         return out, *(one.to(args[weight].dtype) for one in statistics)
     if func.overloadpacket in ROOMY and result.dim() == 0:
-        return _roomy(args[0], args[1])
+        output, target = args[:2]
+        shape = torch.broadcast_shapes(output.shape, target.shape)  # type: ignore[no-untyped-call]
+        return output.new_empty(shape).as_strided((), ())
     return result
 
 
@@ -317,9 +313,3 @@ def predicted_bytes(func: OpOverload[..., Any], args: tuple[Any, ...], kwargs: d
         with fake:
             made = as_run(func, args, func(*args, **kwargs))
     return [one.untyped_storage().nbytes() if isinstance(one, Tensor) else None for one in tree_leaves(made)]
-
-
-def _roomy(output: Tensor, target: Tensor) -> Tensor:
-    """Return a scalar in a storage with room for each element of both."""
-    shape = torch.broadcast_shapes(output.shape, target.shape)  # type: ignore[no-untyped-call]
-    return output.new_empty(shape).as_strided((), ())

@@ -69,7 +69,12 @@ def load(name: str, side: int | None = None) -> Data:
         return whole
     if len(whole.shape) == 1:
         raise ValueError(f"{name}: expected no side for texts, got {side}; leave it out")
-    return resized(whole, side)
+    down, across = (shares(length, side) for length in whole.shape[1:])  # area averaging
+    parts = [
+        part_of(np.einsum("nchw,ih,jw->ncij", part.x, down, across, optimize=True), part.y, slice(None))
+        for part in whole.parts.values()
+    ]
+    return Data(f"{whole.name}, {side} x {side}", parts[0], parts[1], parts[2], whole.classes)
 
 
 @dataset("digits")
@@ -184,16 +189,6 @@ def _channels_first(x: Array, file: Path) -> Array:
         raise ValueError(f"{file}: expected images [n, h, w] or [n, h, w, channels], got shape {x.shape}")
     floats = x.astype(np.float32) / np.float32(LEVELS if x.dtype.kind in "iu" else 1)
     return floats[:, None] if x.ndim == 3 else floats.transpose(0, 3, 1, 2)
-
-
-def resized(data: Data, side: int) -> Data:
-    """Resize images by area averaging."""
-    down, across = (shares(length, side) for length in data.shape[1:])
-    parts = [
-        part_of(np.einsum("nchw,ih,jw->ncij", part.x, down, across, optimize=True), part.y, slice(None))
-        for part in data.parts.values()
-    ]
-    return Data(f"{data.name}, {side} x {side}", parts[0], parts[1], parts[2], data.classes)
 
 
 def shares(before: int, after: int) -> Array:

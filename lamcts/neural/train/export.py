@@ -55,7 +55,7 @@ def export_network(net: "nn.Module", example: "Tensor | NDArray[Any]", path: Pat
         raise ValueError(f"{path}: expected a network that torch can export, got {text:.300}") from error
     finally:
         net.train(training)
-    return _takes_any_batch(program)
+    return any(each.lower != each.upper for each in program.range_constraints.values())
 
 
 def checked_format(path: Path | str) -> "Callable[[ExportedProgram, str], None]":
@@ -77,11 +77,6 @@ def _program(net: "nn.Module", example: "Tensor | NDArray[Any]") -> "ExportedPro
     free = torch.export.Dim.AUTO  # any size, unless the network's code fixes it
     with torch.no_grad():
         return torch.export.export(net, (torch.as_tensor(example),), dynamic_shapes=({0: free},))
-
-
-def _takes_any_batch(program: "ExportedProgram") -> bool:
-    """Return whether a size of the example is free; only the first axis may be."""
-    return any(each.lower != each.upper for each in program.range_constraints.values())
 
 
 def _write_program(program: "ExportedProgram", path: str) -> None:

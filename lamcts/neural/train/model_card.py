@@ -36,7 +36,16 @@ def save_network(
     from lamcts.neural.train import checkpoints
 
     held = _kept(objective, point)
-    card = card_of(objective, point) | {"result": held.values["result"]}
+    space, data = objective.architectures, objective.data
+    card = {
+        "space": {"kind": type(space).__name__, "settings": settings_of(space) if published(space) else {}},
+        "point": dict(point),
+        "text": space.text(point),
+        "build": {"channels": data.shape[0], "classes": data.classes, **objective.sizes},
+        "data": {"name": data.name, "shape": list(data.shape), "fingerprint": data.fingerprint},
+        "recipe": plain(objective.recipe),
+        "result": held.values["result"],
+    }
     card |= {} if search is None else {"search": dict(search)}
     if objective.memory_budget is not None:
         peak = held.values["result"].get("planned_peak_bytes")
@@ -72,19 +81,6 @@ def _kept(objective: TrainObjective, point: Point) -> "Checkpoint":
 
 def _weights(held: "Checkpoint") -> "dict[str, Tensor]":
     return held.tensors("average") or held.tensors("net")
-
-
-def card_of(objective: TrainObjective, point: Point) -> dict[str, Any]:
-    """Return the model card of a network and its training, as JSON values."""
-    space, data = objective.architectures, objective.data
-    return {
-        "space": {"kind": type(space).__name__, "settings": settings_of(space) if published(space) else {}},
-        "point": dict(point),
-        "text": space.text(point),
-        "build": {"channels": data.shape[0], "classes": data.classes, **objective.sizes},
-        "data": {"name": data.name, "shape": list(data.shape), "fingerprint": data.fingerprint},
-        "recipe": plain(objective.recipe),
-    }
 
 
 def load_network(

@@ -29,11 +29,7 @@ class StepForm(NamedTuple):
 
 
 class PlannedSteps:
-    """The plans of a training, made when a step of their form comes first; no planner: no plans.
-
-    other_bytes: bytes next to a step, of data and averaged weights. peak_bytes: highest peak of the plans so far, with
-    these (None: no plans).
-    """
+    """The plans of a training, made when a step of their form comes first; `other_bytes` lie next to a step."""
 
     def __init__(self, planner: StepPlanner | None, net: nn.Module, optimizer: object, other_bytes: int) -> None:
         self.planner, self.net, self.optimizer, self.other_bytes = planner, net, optimizer, other_bytes

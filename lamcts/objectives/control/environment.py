@@ -127,12 +127,13 @@ def gym(
     states = states_of(made.observation_space, env)
     if made.spec.max_episode_steps is None:
         raise ValueError(f"episode_steps: expected a number for {env}, which has no cap of its own, got none")
+    given: list[int] = list(hidden) if isinstance(hidden, Sequence) else [hidden] if hidden else []
     return Gym(
         name=f"gym:{env}",
         world=world,
         states=states,
         actions=actions_of(made.action_space, env),
-        hidden=_sizes(hidden),
+        hidden=tuple(whole_number(size, "hidden") for size in given),
         rollouts=whole_number(rollouts, "rollouts"),
         seeds=checked_seeds(seeds),
         base_seed=base_seed,
@@ -159,9 +160,3 @@ def states_of(space: object, env: str) -> int:
         got = "pictures" if isinstance(space, spaces.Box) else type(space).__name__
         raise ValueError(f"expected an environment whose states are a row of numbers, got {got} in {env}: {cure}")
     return int(space.shape[0])
-
-
-def _sizes(hidden: int | Sequence[int]) -> tuple[int, ...]:
-    """Return the sizes of hidden layers."""
-    given: list[int] = list(hidden) if isinstance(hidden, Sequence) else [hidden] if hidden else []
-    return tuple(whole_number(size, "hidden") for size in given)

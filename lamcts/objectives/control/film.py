@@ -112,7 +112,13 @@ def film(policy: Json, *, seconds: float = 5.0, size: int = 320, seed: int = 0, 
     imageio()  # asked first: what is filmed is to be kept
     env_name, options = _environment_of(policy)
     if not trust:
-        _check_harmless(env_name, options)
+        what = None
+        if ":" in env_name:
+            what = f"an environment that imports a module, got none for {env_name!r}, whose code would run"
+        elif options and options != OWN_OPTIONS.get(env_name):
+            what = f"options of the environment, got none for {shortened(safe_text(options))}, which may open files"
+        if what:
+            raise ValueError(f"trust: expected it set for {what}: set it if the policy is your own")
     network = None if "initial_random" in policy else Network.from_json(policy)
     with ExitStack() as stack:
         env = _drawn(stack, env_name, options, size)
@@ -157,17 +163,6 @@ def _environment_of(policy: object) -> tuple[str, Json]:
     if not isinstance(name, str) or not isinstance(options, dict):
         raise ValueError("expected a policy as result.json holds it, with its environment, got another content")
     return name, options
-
-
-def _check_harmless(name: str, options: Json) -> None:
-    """Raise ValueError for a policy that names code, or options other than those that our own tasks write."""
-    what = None
-    if ":" in name:
-        what = f"an environment that imports a module, got none for {name!r}, whose code would run"
-    elif options and options != OWN_OPTIONS.get(name):
-        what = f"options of the environment, got none for {shortened(safe_text(options))}, which may open files"
-    if what:
-        raise ValueError(f"trust: expected it set for {what}: set it if the policy is your own")
 
 
 def _lander(policy: Json) -> tuple[Acts, Start]:

@@ -83,7 +83,12 @@ def _taken(given: str | os.PathLike[str] | Moments | Sequence[ArrayLike], states
     if isinstance(given, Moments):
         return given
     if isinstance(given, str) and given == "ars":
-        return _published(env, states)
+        tasks, task = json.loads(ARS.read_text())["tasks"], env.partition("-")[0]
+        if task not in tasks:
+            raise ValueError(f"expected a task with statistics of ARS ({', '.join(tasks)}), got {env}")
+        if (known := len(tasks[task]["mean"])) != states:
+            raise ValueError(f"expected {known} states, as ARS's statistics have of {task}, got {env} with {states}")
+        return _from_columns(tasks[task]["mean"], tasks[task]["std"])
     if isinstance(given, (str, os.PathLike)):
         return _read(Path(given))
     try:
@@ -100,16 +105,6 @@ def _from_columns(mean: ArrayLike, std: ArrayLike) -> Moments:
     if not (wide >= 0).all():
         raise ValueError("a deviation is negative")
     return Moments(2, middle, wide**2)  # of two states: squares = variance
-
-
-def _published(env: str, states: int) -> Moments:
-    """Return the moments that ARS gives for the task of `env`, in whatever version has as many states."""
-    tasks, task = json.loads(ARS.read_text())["tasks"], env.partition("-")[0]
-    if task not in tasks:
-        raise ValueError(f"expected a task with statistics of ARS ({', '.join(tasks)}), got {env}")
-    if (known := len(tasks[task]["mean"])) != states:
-        raise ValueError(f"expected {known} states, as ARS's statistics have of {task}, got {env} with {states}")
-    return _from_columns(tasks[task]["mean"], tasks[task]["std"])
 
 
 def _read(file: Path) -> Moments:

@@ -96,7 +96,15 @@ class World:
         if self.episode_steps is not None:
             settings["max_episode_steps"] = self.episode_steps
         spec = _spec(self.env)
-        _prepare(str(spec.entry_point))
+        where = str(spec.entry_point)
+        if where.startswith("gymnasium.envs.box2d"):
+            box2d()
+        if where.startswith("gymnasium.envs.mujoco"):
+            try:
+                import mujoco  # noqa: F401  # gymnasium imports it late, with an error of its own
+            except ImportError:
+                raise MissingExtra.of("gymnasium[mujoco]", "mujoco") from None
+            _keep_quiet()
         try:
             # by its row of the registry: a name would warn that there is a newer version
             made = gymnasium.make(spec, disable_env_checker=True, **settings)
@@ -154,18 +162,6 @@ def _import(module: str) -> None:
         raise ValueError(
             f"the module {module!r} cannot be loaded ({type(error).__name__}: {safe_text(error)})"
         ) from None
-
-
-def _prepare(where: str) -> None:
-    """Import the physics of an environment, without its output."""
-    if where.startswith("gymnasium.envs.box2d"):
-        box2d()
-    if where.startswith("gymnasium.envs.mujoco"):
-        try:
-            import mujoco  # noqa: F401  # gymnasium imports it late, with an error of its own
-        except ImportError:
-            raise MissingExtra.of("gymnasium[mujoco]", "mujoco") from None
-        _keep_quiet()
 
 
 def _in_a_row(made: Environment) -> Environment:

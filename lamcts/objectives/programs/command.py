@@ -166,18 +166,15 @@ class Command:
         """Return the value in a program's output, or numbers and metrics by name; ValueError if there is none."""
         patterns = self.pattern if isinstance(self.pattern, Mapping) else {}
         if len(self.names) > 1 or patterns or (self.names and self.pattern is None and _has_object(output)):
-            return self._with_metrics(_numbers(output, self.names, patterns), output)
+            numbers = _numbers(output, self.names, patterns)
+            printed = _printed_object(output) or {}
+            taken = {"", *self.names, *map(str, self.space.names or ())}
+            others = {name: each for name, each in printed.items() if name not in taken}
+            return {name: each for name, each in others.items() if isinstance(each, (str, int, float))} | numbers
         if self.pattern is None:
             _refuse_object(output)
             _refuse_part(output, *self.names)
         return _number(output, self.pattern if isinstance(self.pattern, str) else None)
-
-    def _with_metrics(self, numbers: dict[str, float | None], output: str) -> dict[str, Metric]:
-        """Return numbers by name, and single values under other names of a JSON object that was printed."""
-        held = _printed_object(output) or {}
-        taken = {"", *self.names, *map(str, self.space.names or ())}
-        others = {name: each for name, each in held.items() if name not in taken}
-        return {name: each for name, each in others.items() if isinstance(each, (str, int, float))} | numbers
 
     def fingerprint(self) -> Json:
         return {

@@ -148,7 +148,8 @@ def _wait(
                 watch.look(files[0])
             if stops:
                 raise SystemExit(128 + stops[0]) from None
-            if _nobody_waits():
+            parent = multiprocessing.parent_process()  # the interpreter waits for this thread when it ends
+            if not threading.main_thread().is_alive() or (parent is not None and not parent.is_alive()):
                 raise RuntimeError("given up: who asked for it has ended") from None
             if time.monotonic() >= deadline:
                 raise TimeoutError(f"killed after {timeout_seconds:g} s") from None
@@ -157,12 +158,6 @@ def _wait(
 def _check_sizes(files: Iterable[IO[bytes]]) -> None:
     if any(os.fstat(file.fileno()).st_size > MOST_BYTES for file in files):
         raise RuntimeError(f"it wrote more than {MOST_BYTES / 2**20:g} MiB: print less, or write to a file") from None
-
-
-def _nobody_waits() -> bool:
-    """Return whether the interpreter ends, which would wait for this thread, or the process ended that this serves."""
-    parent = multiprocessing.parent_process()
-    return not threading.main_thread().is_alive() or (parent is not None and not parent.is_alive())
 
 
 def _kill(process: "subprocess.Popen[bytes]") -> None:

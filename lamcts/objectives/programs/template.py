@@ -130,10 +130,7 @@ class Template:
         return present
 
     def check(self, members: Mapping[str, SearchSpace], elsewhere: Iterable[str] = ()) -> None:
-        """Raise ValueError for words that do not fit the parameters, or that let a shell read their values.
-
-        elsewhere: parameters that need no place, as input decks have them.
-        """
+        """Raise ValueError for words that a shell reads, or that lack parameters not named `elsewhere`."""
         for word in self.words:
             if word in OPERATORS:
                 advice = ADVICE.format("x")

@@ -229,17 +229,11 @@ def _check_reference(what: str, text: str) -> None:
 
 def drawn(dim: int, rng: np.random.Generator) -> Bend:
     """Return bends at random: knots, stretches (of mean square 1, which keeps the range), heights of ripples."""
-    pieces = _curves(dim, rng)
+    pieces = _curve_candidates(dim, rng)
+    while (steep := ~_within(pieces)).any():  # about half of them
+        pieces[:, :, steep] = _curve_candidates(int(steep.sum()), rng)
     stretch = STRETCH ** rng.uniform(0, 1, dim)
     return Bend(pieces, stretch / np.sqrt(np.mean(stretch**2)), rng.uniform(*RIPPLES, dim))
-
-
-def _curves(dim: int, rng: np.random.Generator) -> Floats:
-    """Return curves from (0, 0) to (1, 1) whose slopes are all within the limits, [4, PIECES, dim]."""
-    found = _curve_candidates(dim, rng)
-    while (steep := ~_within(found)).any():  # about half of them
-        found[:, :, steep] = _curve_candidates(int(steep.sum()), rng)
-    return found
 
 
 def _curve_candidates(dim: int, rng: np.random.Generator) -> Floats:

@@ -17,11 +17,7 @@ FLOAT_MAX = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True)
 class RangeFloat:
-    """Numbers of `bits` bits between -top and top: a sign, and a short exponent and mantissa.
-
-    The thesis searches for the smallest number, `eps`, by iteration. It has a closed form: the code of `top` is the
-    last one. Numbers are rounded to the nearest, where the thesis cuts bits off, which doubles the error.
-    """
+    """Numbers of `bits` bits from -top to top: a sign, a short exponent, a mantissa; `eps` has a closed form."""
 
     bits: int
     top: float

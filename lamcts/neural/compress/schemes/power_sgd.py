@@ -70,10 +70,7 @@ class PowerSgd:
         return [(k, shape) for k, shape in zip(bucket.keys, bucket.shapes, strict=True) if self._is_thin(shape)]
 
     def _start(self, key: int, shape: torch.Size, bucket: Bucket, like: Tensor) -> Tensor:
-        """Return the right factor of the last step with a small random part, or a random one; equal on all workers.
-
-        The random part restarts columns that are zero or not finite, and finds gradients that the last factor misses.
-        """
+        """Return the right factor of the last step with a small random part, or a random one; equal on all workers."""
         maker = Bucket((key,), (shape,), bucket.step, bucket.seed).generator(0, like.device)
         start = unit(torch.randn(shape.numel() // shape[0], self.rank, generator=maker, device=like.device))
         if key in bucket.kept:

@@ -101,7 +101,11 @@ def output_shape(op: str, attributes: Attributes, shapes: Sequence[Shape]) -> Sh
         raise ValueError(f"{op}: expected an image or a vector, got shape {first}")
     if op == "group_norm" and (len(first) != IMAGE or first[0] % int(attributes["groups"])):  # type: ignore[arg-type]
         raise ValueError(f"{op}: expected an image with channels in {attributes['groups']} groups, got shape {first}")
-    return _broadcast(op, shapes)
+    largest = max(shapes, key=math.prod)  # an image of one pixel counts for each pixel, as in squeeze and excitation
+    for shape in shapes:
+        if shape != largest and shape != (*largest[:1], *(1 for _ in largest[1:])):
+            raise ValueError(f"{op}: expected inputs of one shape, got {', '.join(map(str, shapes))}")
+    return largest
 
 
 def _resized(op: str, attributes: Attributes, size: Shape) -> Shape:
@@ -129,12 +133,3 @@ def _concatenated(shapes: Sequence[Shape]) -> Shape:
     if len({with_channels(shape, 0) for shape in shapes}) > 1:
         raise ValueError(f"concat: expected shapes that differ in channels alone, got {', '.join(map(str, shapes))}")
     return with_channels(shapes[0], sum(map(channels, shapes)))
-
-
-def _broadcast(op: str, shapes: Sequence[Shape]) -> Shape:
-    """Return the common shape; an image of one pixel counts for each pixel, as in squeeze and excitation."""
-    largest = max(shapes, key=math.prod)
-    for shape in shapes:
-        if shape != largest and shape != (*largest[:1], *(1 for _ in largest[1:])):
-            raise ValueError(f"{op}: expected inputs of one shape, got {', '.join(map(str, shapes))}")
-    return largest

@@ -26,11 +26,7 @@ class Constraint(NamedTuple):
 
 
 def solve(count: int, constraints: Sequence[Constraint], early: bool = True) -> list[int]:
-    """Return integer levels that keep all constraints, as high (`early`) or as low as possible.
-
-    count: number of values; value 0 has level 0. constraints: differences of levels. early: whether sizes are reduced
-    at the first operation that can, which costs the fewest operations, or at the last.
-    """
+    """Return integer levels that keep all differences, as high (`early`) or as low as possible; value 0 has 0."""
     edges = constraints if early else [Constraint(c.after, c.before, c.most) for c in constraints]
     distance = [0 if i == 0 else LARGEST * count for i in range(count)]
     for _ in range(count + 1):

@@ -84,7 +84,8 @@ def apply(model: nn.Module, plan: Plan, traced: Trace) -> Iterator["Executor"]:
     """
     model = uncompiled(model)
     refuse_parallel(model)
-    refuse_second_plan(model)
+    if any(executor.model is model for executor in PLANNED):
+        raise RuntimeError("expected a model without a plan, got one in a context of `apply`: leave that first")
     warn_of_compiled(model)
     executor = Executor(model, schedule(traced, plan))
     before = model.register_forward_pre_hook(executor.begin, with_kwargs=True, prepend=False)
@@ -168,7 +169,9 @@ class Executor(TorchDispatchMode):
             self._compiled = self._compiled or in_compiled_call()
             torch.clear_autocast_cache()  # each step casts its parameters, as in the trace
             inputs = tensors_of((args, kwargs))
-            self._form = self._form_of(inputs)
+            given = [(one.shape, one.stride(), one.dtype, one.device, one.requires_grad) for one in inputs]
+            cast = [(torch.is_autocast_enabled(one), torch.get_autocast_dtype(one)) for one in ("cpu", "cuda")]
+            self._form = given, cast, [one.training for one in self._modules]  # equal in steps of one script
             self.step = self._started(inputs)
         self.sees(self.step is not None)
 
@@ -182,12 +185,6 @@ class Executor(TorchDispatchMode):
             return None
         named = dict(self.model.named_parameters(remove_duplicate=False)), dict(self.model.named_buffers())
         return ForwardPass(self.schedule, self.link, [*(named[0] | named[1]).values(), *inputs])
-
-    def _form_of(self, inputs: list[Tensor]) -> object:
-        """Return what must be equal in two steps for the same script."""
-        given = [(one.shape, one.stride(), one.dtype, one.device, one.requires_grad) for one in inputs]
-        cast = [(torch.is_autocast_enabled(one), torch.get_autocast_dtype(one)) for one in ("cpu", "cuda")]
-        return given, cast, [one.training for one in self._modules]
 
     def left(self, model: nn.Module, args: object, result: object) -> None:
         """Go on to the loss; abandon the pass if the model raised, which gives no result."""
@@ -243,12 +240,6 @@ class SavedTensors:
         for executor in reversed(self.executors):
             executor.finish()
         return packed.unpacked()
-
-
-def refuse_second_plan(model: nn.Module) -> None:
-    """Raise RuntimeError for a model that has a plan already."""
-    if any(executor.model is model for executor in PLANNED):
-        raise RuntimeError("expected a model without a plan, got one in a context of `apply`: leave that first")
 
 
 def insert(mode: TorchDispatchMode, below: Sequence[TorchDispatchMode]) -> None:

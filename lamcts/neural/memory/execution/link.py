@@ -89,10 +89,11 @@ class Link:
 
     def send(self, storage: UntypedStorage) -> Sent:
         """Begin to copy a storage to the host; its memory is freed at the next send, or by `settle`."""
-        flat = flat_bytes(storage)
+        flat = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
         streams = STREAMS.get(flat.device.type)
         if streams is None:
-            return Sent(_on_host(flat), flat.device)
+            # memory of numpy, which a measurement of the device's allocations leaves out
+            return Sent(torch.from_numpy(np.empty(flat.numel(), np.uint8)).copy_(flat), flat.device)
         self._left()
         host, side = streams.host(flat.numel()), self._side(flat.device, streams.current(flat.device))
         self._leaving.append(Transfer(flat, streams.copy(host, flat, side)))
@@ -161,13 +162,3 @@ class Link:
             self._sides[device] = STREAMS[device.type].side(device)
         self._sides[device].wait_stream(stream)
         return self._sides[device]
-
-
-def flat_bytes(storage: UntypedStorage) -> Tensor:
-    """Return a storage as a tensor of its bytes."""
-    return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
-
-
-def _on_host(flat: Tensor) -> Tensor:
-    """Copy bytes to memory of numpy, which a measurement of the device's allocations leaves out."""
-    return torch.from_numpy(np.empty(flat.numel(), np.uint8)).copy_(flat)

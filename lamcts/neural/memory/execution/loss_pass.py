@@ -140,7 +140,10 @@ class LossPass:
         for number, tensor in zip(numbers, written, strict=True):
             if number in self.schedule.actions:
                 output = None if address_of(tensor) in modified else index_of(result, tensor)
-                slot = self._slot(number)
+                if number not in self.slots:
+                    name, order = self.graph.storages[number].name, self.graph.makers[number][-1]
+                    self.slots[number] = StorageSlot(name, order, self.schedule.actions[number], self.model.run.link)
+                slot = self.slots[number]
                 if slot.action in RECOMPUTED:
                     check_result(random, result, slot.name)
                 how = partial(operation, func, args, kwargs, output, random, self._read, number)
@@ -150,12 +153,6 @@ class LossPass:
     def _fits(self, call: tuple[Op, Args, Kwargs, object], number: int, tensor: Tensor) -> bool:
         """Return whether a tensor that an operation wrote can be a storage of the trace."""
         return self._number(tensor) in (None, number) and self.schedule.is_size(number, tensor, call)
-
-    def _slot(self, number: int) -> StorageSlot:
-        if number not in self.slots:
-            name, order = self.graph.storages[number].name, self.graph.makers[number][-1]
-            self.slots[number] = StorageSlot(name, order, self.schedule.actions[number], self.model.run.link)
-        return self.slots[number]
 
     def _read(self, made: int, tensor: Tensor, changed: bool) -> Read | Outside:
         """Return the source of a tensor that the recomputation of storage `made` reads."""

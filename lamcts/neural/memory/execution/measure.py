@@ -87,33 +87,22 @@ def measure(
     traced = traced or trace(model, batch, loss=loss)
     plan = plan or keep_all(traced.graph)
     with restored(model) as device:
-        return _measured(model, batch, plan, traced, loss, device)
-
-
-def _measured(
-    model: nn.Module,
-    batch: object,
-    plan: Plan,
-    traced: Trace,
-    loss: Loss | None,
-    device: torch.device,
-) -> MeasuredStep:
-    cuda, added = device.type == "cuda", bool(traced.gradient_bytes)
-    reset_gradients(model, added)
-    with (
-        torch.cuda.device(device) if cuda else nullcontext(),
-        allocation_peak(device) as found,  # its mode comes first: it also sees what the executor runs
-        apply(model, plan, traced) as executor,
-    ):
-        for _ in range(STEPS if cuda else 1):
-            reset_gradients(model, added)
-            begin = synchronised_time(device)
-            run_step(model, batch, loss)
-            took = synchronised_time(device) - begin
-    held, predicted = executor.held_bytes, executor.schedule.held_bytes
-    peaks = found.peak_bytes, 1e3 * took if cuda else None, found.reserved_bytes
-    scratch = {work: size for work, size in found.scratch.items() if size}
-    return MeasuredStep(held, predicted, *peaks, scratch, found.seconds, executor.schedule.sizes)
+        cuda, added = device.type == "cuda", bool(traced.gradient_bytes)
+        reset_gradients(model, added)
+        with (
+            torch.cuda.device(device) if cuda else nullcontext(),
+            allocation_peak(device) as found,  # its mode comes first: it also sees what the executor runs
+            apply(model, plan, traced) as executor,
+        ):
+            for _ in range(STEPS if cuda else 1):
+                reset_gradients(model, added)
+                begin = synchronised_time(device)
+                run_step(model, batch, loss)
+                took = synchronised_time(device) - begin
+        held, predicted = executor.held_bytes, executor.schedule.held_bytes
+        peaks = found.peak_bytes, 1e3 * took if cuda else None, found.reserved_bytes
+        scratch = {work: size for work, size in found.scratch.items() if size}
+        return MeasuredStep(held, predicted, *peaks, scratch, found.seconds, executor.schedule.sizes)
 
 
 def measured_peak(

@@ -32,11 +32,7 @@ class PlanSchedule:
     sizes: dict[int, int] = field(default_factory=dict)  # of storages that the first step found other than the trace
 
     def is_size(self, number: int, tensor: Tensor, call: tuple[Op, Args, Kwargs, object] | None = None) -> bool:
-        """Return whether a tensor has the bytes of a storage, and learn them where the trace does not know them.
-
-        call: the operation that made the tensor. If its arguments are those of the trace, torch's meta kernel, by which
-        the trace predicts results, differs from the real kernel.
-        """
+        """Return whether a tensor has the bytes of a storage, and learn them where the trace does not know them."""
         storage, got = self.traced.graph.storages[number], tensor.untyped_storage().nbytes()
         known = storage.bytes in (0, got) or self.sizes.get(number) == got
         if not known and (call is None or _predicted(tensor, *call) != storage.bytes):

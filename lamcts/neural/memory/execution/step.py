@@ -74,7 +74,10 @@ class ForwardPass:
         for n in [n for n in written if n in self.schedule.actions]:
             output = None if n in changes else index_of(result, written[n])
             how = partial(operation, func, args, kwargs, output, random, self._read, n)
-            slot = self._slot(n)
+            if n not in self.slots:
+                name, order = self.graph.storages[n].name, self.graph.makers[n][-1]
+                self.slots[n] = StorageSlot(name, order, self.schedule.actions[n], self.link)
+            slot = self.slots[n]
             if slot.action in RECOMPUTED:
                 check_result(random, result, slot.name)
             slot.wrote(written[n].untyped_storage(), how, slot.writes + 1 == self.schedule.writes[n])
@@ -126,12 +129,6 @@ class ForwardPass:
         chain_prefetches(self.schedule, self.slots)
         self.slots = {}
         return sum((self.kept | resident).values())
-
-    def _slot(self, number: int) -> StorageSlot:
-        if number not in self.slots:
-            name, order = self.graph.storages[number].name, self.graph.makers[number][-1]
-            self.slots[number] = StorageSlot(name, order, self.schedule.actions[number], self.link)
-        return self.slots[number]
 
     def _read(self, made: int, tensor: Tensor, changed: bool) -> Read | Outside:
         """Return the source of a tensor that the recomputation of storage `made` reads."""

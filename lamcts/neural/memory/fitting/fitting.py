@@ -188,7 +188,12 @@ def within(
     continued = greedy(graph, room, machine, choices, starts, deadline.over) if starts else []
     plans += continued or greedy(graph, room, machine, choices, over=deadline.over)
     if not any(one.peak_bytes <= room for one in plans):
-        plans.append(_smallest(graph, room, machine, choices))
+        least = smallest(graph, machine, choices)
+        if least.peak_bytes > room:
+            outside = graph.outside_bytes
+            why = f"the smallest for which a plan was found ({size_text(outside)} of it whatever the plan)"
+            raise too_small(least.total_bytes, why, room + outside)
+        plans.append(least)
     elif exchanges != 0 and not deadline.over():
         search: dict[str, Any] = {"options": options, "exchanges": exchanges, "machine": machine, "starts": starts}
         plan = least_time(graph, room + graph.outside_bytes, seed=seed, seconds=deadline.left, **search)
@@ -196,15 +201,6 @@ def within(
         known = {(one.peak_bytes, one.seconds) for one in plans}  # else the search returned a known plan
         plans += [] if (found.peak_bytes, found.seconds) in known else [found]
     return Chosen(min((one for one in plans if one.peak_bytes <= room), key=lambda one: one.seconds), kept, plans)
-
-
-def _smallest(graph: StepGraph, room: int, machine: Machine | None, choices: Sequence[Action]) -> Report:
-    least = smallest(graph, machine, choices)
-    if least.peak_bytes > room:
-        outside = graph.outside_bytes
-        why = f"the smallest for which a plan was found ({size_text(outside)} of it whatever the plan)"
-        raise too_small(least.total_bytes, why, room + outside)
-    return least
 
 
 def budget_of(budget: str | int | float) -> int:

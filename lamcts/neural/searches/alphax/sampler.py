@@ -99,11 +99,7 @@ class Tree:
 
 
 def ucb1(node: ActionNode, c: float) -> int:
-    """Return the move with the largest Q / N + 2 c sqrt(2 log N(s) / N(s, a)), (3.1), among those with new points
-    below.
-
-    Ties go to the first; every move must have been tried.
-    """
+    """Return the first move of the largest Q / N + 2 c sqrt(2 log N(s) / N(s, a)) (3.1) with new points."""
     log = 2 * math.log(sum(node.visits))
     best, chosen = -math.inf, 0
     for move, (n, q, kid) in enumerate(zip(node.visits, node.rewards, node.kids, strict=True)):
@@ -237,7 +233,10 @@ class _AlphaXSession(LocalSession[AlphaX, _AlphaXProgress]):
 
     def ask(self, n: int) -> Proposal:
         """Visit the tree until `n` visits gave a new point; sample the region for the rest."""
-        self._refit()
+        good = len(self.seen.good)
+        if good - self._learnt >= min(self.settings.refit, max(FIRST, self._learnt)):
+            self.log.append([FIT, len(self.seen)])
+            self._fit(len(self.log) - 1)
         batch, notes, barren = Batch(self.region, self.seen, 0), list[int | None](), 0
         while len(notes) < n and barren < BARREN and not self._tree.spent:
             batch.size = len(batch.x) + 1
@@ -253,7 +252,9 @@ class _AlphaXSession(LocalSession[AlphaX, _AlphaXProgress]):
     def _visit(self, batch: Batch) -> bool:
         """Select, expand, simulate, and back-propagate the prediction at once (3.4), without waiting."""
         path, node = self._tree.select(self.settings.c, self.progress.rng)
-        x = self._simulations(node)
+        rng, once = self.progress.rng, node.terminal and self._game.single
+        states = [self._tree.rollout(node.state, rng) for _ in range(1 if once else 1 + self.settings.simulations)]
+        x = np.array([self._game.row(state, rng) for state in states])  # [1 + k, d]
         predicted = self._predicted(x)
         order = np.argsort(-predicted, kind="stable") if self.settings.dispatch == "best" else np.arange(len(x))
         taken = batch.take(x[order])
@@ -263,12 +264,6 @@ class _AlphaXSession(LocalSession[AlphaX, _AlphaXProgress]):
         self._tree.back(path, guess, 1)
         self.log.append([VISIT, path, guess, bool(taken.any())])
         return bool(taken.any())
-
-    def _simulations(self, node: ActionNode) -> Floats:
-        """Return the points of random rollouts from a node, [1 + k, d]; one point if it is terminal."""
-        rng, once = self.progress.rng, node.terminal and self._game.single
-        states = [self._tree.rollout(node.state, rng) for _ in range(1 if once else 1 + self.settings.simulations)]
-        return np.array([self._game.row(state, rng) for state in states])
 
     def _predicted(self, x: Floats) -> Floats:
         if self._predict is None:
@@ -294,13 +289,6 @@ class _AlphaXSession(LocalSession[AlphaX, _AlphaXProgress]):
         return guess if row is None else (self._rewards.of(float(self.seen.y[row])) + guess) / 2
 
     # The meta-DNN ---------------------------------------------------------------------------------------------------
-
-    def _refit(self) -> None:
-        """Fit the model to all rows if enough are new."""
-        good = len(self.seen.good)
-        if good - self._learnt >= min(self.settings.refit, max(FIRST, self._learnt)):
-            self.log.append([FIT, len(self.seen)])
-            self._fit(len(self.log) - 1)
 
     def _fit(self, entry: int) -> None:
         """Rank all results, fit the model, and recompute the rewards of the tree, at one entry of the log."""
