@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lamcts.samplers.nevergrad.method import kept_globals
+from lamcts.samplers.nevergrad.method import preserved_globals
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "integrations.md").read_text()
 SECTIONS = dict(re.findall(r"^## ([^\n]+)\n\n```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
@@ -22,7 +22,7 @@ def test_a_program_of_the_page_runs(title, tmp_path, monkeypatch, capsys):
         if name in OTHERS or find_spec(name) is None:
             pytest.skip(f"{name} is not installed, or starts too much for a quick test")
     monkeypatch.chdir(tmp_path)
-    with kept_globals():  # scikit-learn draws from numpy's
+    with preserved_globals():  # scikit-learn draws from numpy's
         exec(compile(program, title, "exec"), {"__name__": "page"})
     assert capsys.readouterr().out.strip()
 

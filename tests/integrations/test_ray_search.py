@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts.samplers.nevergrad.method import kept_globals
+from lamcts.samplers.nevergrad.method import preserved_globals
 
-with kept_globals():
+with preserved_globals():
     tune = pytest.importorskip("ray.tune", reason="ray is not installed: pip install '.[ray]'")
 
 from lamcts.integrations.ray import LamctsSearch

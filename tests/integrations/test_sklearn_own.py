@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from lamcts.samplers.nevergrad.method import kept_globals
+from lamcts.samplers.nevergrad.method import preserved_globals
 from lamcts.sklearn import LamctsSearchCV
 
 GIVEN = {"cv": 2, "error_score": "raise", "random_state": 0}
@@ -32,7 +32,7 @@ def failing(search):
 @pytest.fixture(autouse=True)
 def _apart():
     """Their tests draw from numpy's global generator."""
-    with kept_globals():
+    with preserved_globals():
         yield
 
 

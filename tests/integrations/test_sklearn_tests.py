@@ -8,10 +8,10 @@ from itertools import product
 
 import pytest
 
-from lamcts.samplers.nevergrad.method import kept_globals
+from lamcts.samplers.nevergrad.method import preserved_globals
 from lamcts.sklearn import LamctsSearchCV
 
-with kept_globals():
+with preserved_globals():
     own = pytest.importorskip("sklearn.model_selection.tests.test_search", reason="needs what scikit-learn tests with")
 THEIRS = own.RandomizedSearchCV
 CHEAP = [
@@ -78,6 +78,6 @@ def test_it_passes_a_test_of_scikit_learns(name, monkeypatch):
     found = list(calls(test))
     assert found and ("RandomizedSearchCV" in inspect.getsource(test) or any(map(is_search, found[0].values())))
     monkeypatch.setattr(own, "RandomizedSearchCV", LamctsSearchCV)
-    with kept_globals():  # their data come from numpy's global generator
+    with preserved_globals():  # their data come from numpy's global generator
         for given in found:
             test(**given)
