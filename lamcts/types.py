@@ -32,6 +32,11 @@ def whole_number(value: object, name: str, least: int = 1, optional: bool = Fals
     return int(value)
 
 
+def is_number(value: object) -> bool:
+    """Return whether `value` is a real number; a boolean is none."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
 def number_of(value: object) -> float:
     """Return a number, or a container of one such as a tensor, as a float.
 

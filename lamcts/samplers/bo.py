@@ -26,7 +26,7 @@ from lamcts.samplers.registry import register
 from lamcts.spaces.base import is_dependent
 from lamcts.spaces.regions.fill import fill
 from lamcts.spaces.regions.region import Region
-from lamcts.types import Floats, Note, Rows, whole_number
+from lamcts.types import Floats, Note, Rows, is_number, whole_number
 
 CANDIDATES = 500  # half in the region, half near the incumbent or the front: more cost time, fewer miss optima
 BOX_SIDES = (1.0, 0.3, 0.1, 0.03)  # sides of the boxes around the incumbent: from the cube down to close points
@@ -83,7 +83,7 @@ class GpBo(LocalSampler):
 
     def __post_init__(self) -> None:
         whole_number(self.n_start, "GpBo: n_start", least=0)
-        if self.radius is not None and not 0 < self.radius <= MAX_RADIUS:
+        if self.radius is not None and not (is_number(self.radius) and 0 < self.radius <= MAX_RADIUS):
             raise ValueError(
                 f"GpBo: radius: expected a share above 0, at most {MAX_RADIUS}, or None; got {self.radius!r}"
             )

@@ -20,7 +20,7 @@ from lamcts.samplers.parts.session import (
     width,
 )
 from lamcts.samplers.registry import register
-from lamcts.types import Floats, Json, Note, Rows
+from lamcts.types import Floats, Json, Note, Rows, is_number
 
 # Convergence: steps below TOLX of the space's width (the library: 1e-11), or losses within TOLFUN of the first
 # generation's spread (the library: 1e-11 in the unit of the losses). Smaller values give more digits and restart later.
@@ -47,7 +47,7 @@ class Cma(LocalSampler):
 
     def __post_init__(self) -> None:
         library()  # raises before the initial design is evaluated
-        if not 0 < self.sigma <= 1:
+        if not (is_number(self.sigma) and 0 < self.sigma <= 1):
             raise ValueError(f"sigma: expected a share of the width in (0, 1], got {self.sigma!r}")
 
     def classes(self) -> tuple[type["_CmaSession"], type["CmaProgress"]]:

@@ -21,7 +21,7 @@ from lamcts.tree.linear import Linear
 from lamcts.tree.node import Node
 from lamcts.tree.select import SELECT, NodeValue, node_value, ranks, raw
 from lamcts.tree.splits import MIN_ROWS, KMeansSvm, Splitter, thin
-from lamcts.types import Floats, Rows, whole_number
+from lamcts.types import Floats, Rows, is_number, whole_number
 
 LEAF_SIZE = 20  # thesis 5.6.1, as θ
 GROWTH = 1.5  # factor of a node's rows between fits: log n fits a node, while a smaller one follows the data sooner at
@@ -77,10 +77,10 @@ class LatentTree:
     refit: int | None = None
 
     def __post_init__(self) -> None:
-        if self.leaf_size is not None and self.leaf_size < 2:
-            raise ValueError(f"LatentTree: expected a leaf_size of at least 2, got {self.leaf_size}")
-        if not 0 <= self.cp < np.inf:
-            raise ValueError(f"LatentTree: expected a finite cp of at least 0, got {self.cp}")
+        if self.leaf_size is not None and not (is_number(self.leaf_size) and self.leaf_size >= 2):
+            raise ValueError(f"LatentTree: expected a leaf_size of at least 2, got {self.leaf_size!r}")
+        if not (is_number(self.cp) and 0 <= self.cp < np.inf):
+            raise ValueError(f"LatentTree: expected a finite cp of at least 0, got {self.cp!r}")
         if self.selector not in SELECT:
             raise ValueError(f"LatentTree: expected a selector of {', '.join(SELECT)}, got {self.selector!r}")
         if self.values not in ("ranks", "raw", "hypervolume"):

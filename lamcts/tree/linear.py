@@ -7,7 +7,7 @@ import numpy as np
 from lamcts.spaces.regions.region import Split
 from lamcts.tree.boundary import Halfspace
 from lamcts.tree.splits import Units, balanced, check_common, prepared
-from lamcts.types import Floats
+from lamcts.types import Floats, is_number
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Linear:
     max_rows: int = 2000
 
     def __post_init__(self) -> None:
-        if not self.penalty > 0:
+        if not (is_number(self.penalty) and self.penalty > 0):
             raise ValueError(f"Linear: expected a penalty above 0, got {self.penalty}; 1e-9 is least squares")
         check_common("Linear", self.min_share, self.max_rows, self.units)
 

@@ -14,7 +14,7 @@ from lamcts.rng import imported
 from lamcts.spaces.regions.region import Split
 from lamcts.tree.boundary import Frame, Halfspace, Kernel, KernelBoundary, gram
 from lamcts.tree.labels import kmeans, median, raw_scales
-from lamcts.types import Floats, Mask, Rows
+from lamcts.types import Floats, Mask, Rows, is_number, whole_number
 
 Units = Literal["free", "raw"]
 MIN_ROWS = 4  # two rows on each side
@@ -98,7 +98,7 @@ class KMeansSvm:
             raise ValueError(f"KMeansSvm: expected kernel rbf, linear or poly, got {self.kernel!r}")
         if self.labels not in ("kmeans", "median"):
             raise ValueError(f"KMeansSvm: expected labels kmeans or median, got {self.labels!r}")
-        if not 0 <= self.y_weight < np.inf:
+        if not (is_number(self.y_weight) and 0 <= self.y_weight < np.inf):
             raise ValueError(f"KMeansSvm: expected a finite y_weight of at least 0, got {self.y_weight!r}")
         check_common("KMeansSvm", self.min_share, self.max_rows, self.units)
 
@@ -187,7 +187,6 @@ def check_common(name: str, min_share: float, max_rows: int, units: Units) -> No
     """Raise ValueError for settings out of range."""
     if units not in ("free", "raw"):
         raise ValueError(f"{name}: expected units free or raw, got {units!r}")
-    if not 0 <= min_share < 0.5:
-        raise ValueError(f"{name}: expected a min_share in [0, 0.5), got {min_share}")
-    if max_rows < MIN_ROWS:
-        raise ValueError(f"{name}: expected max_rows of at least {MIN_ROWS}, got {max_rows}")
+    if not (is_number(min_share) and 0 <= min_share < 0.5):
+        raise ValueError(f"{name}: expected a min_share in [0, 0.5), got {min_share!r}")
+    whole_number(max_rows, f"{name}: max_rows", least=MIN_ROWS)

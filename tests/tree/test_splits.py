@@ -204,7 +204,7 @@ def test_bad_settings_say_what_was_expected() -> None:
         KMeansSvm(y_weight=-1.0)
     with pytest.raises(ValueError, match="min_share in"):
         Linear(min_share=0.7)
-    with pytest.raises(ValueError, match="max_rows of at least 4"):
+    with pytest.raises(ValueError, match="max_rows: expected a whole number of at least 4"):
         KMeansSvm(max_rows=2)
     with pytest.raises(ValueError, match="penalty above 0"):
         Linear(penalty=0)

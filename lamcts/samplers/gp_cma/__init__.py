@@ -7,6 +7,7 @@ from lamcts.samplers.base import Supports
 from lamcts.samplers.gp_cma.session import GpCmaProgress, GpCmaSession
 from lamcts.samplers.parts.session import LocalSampler
 from lamcts.samplers.registry import register
+from lamcts.types import is_number
 
 __all__ = ["GpCma"]
 
@@ -43,7 +44,7 @@ class GpCma(LocalSampler):
     sigma: float = 0.3
 
     def __post_init__(self) -> None:
-        if not 0 < self.sigma <= 1:
+        if not (is_number(self.sigma) and 0 < self.sigma <= 1):
             raise ValueError(f"GpCma: expected a share of the cube's width in (0, 1] for sigma, got {self.sigma!r}")
 
     def classes(self) -> tuple[type[GpCmaSession], type[GpCmaProgress]]:

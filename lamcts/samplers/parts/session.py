@@ -109,9 +109,10 @@ class LocalSession(Generic[Settings, P]):
         return None
 
     def state(self) -> Json:
-        named, own = self.settings.classes(), (type(self), type(self.progress))
-        if named is not None and named != own:
-            names = ", ".join(cls.__name__ for cls in own)
+        named = self.settings.classes()
+        classes = type(self), type(self.progress)
+        if named is not None and named != classes:
+            names = ", ".join(cls.__name__ for cls in classes)
             raise TypeError(f"{type(self.settings).__name__}: expected classes() to return {names}, got {named}")
         state: Json = to_json(self.progress)
         return state

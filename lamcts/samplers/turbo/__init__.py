@@ -14,7 +14,7 @@ from lamcts.samplers.registry import register
 from lamcts.samplers.turbo.session import LENGTH, TurboProgress, TurboSession
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.regions.region import Region
-from lamcts.types import whole_number
+from lamcts.types import is_number, whole_number
 
 MAX_START = 100  # as the largest initial design (optimizer/design.py)
 
@@ -79,10 +79,10 @@ class Turbo(LocalSampler):
         return cls.published() if detail == "published" else None if detail else cls()
 
     def __post_init__(self) -> None:
-        if not 0 < self.length_min < LENGTH:
+        if not (is_number(self.length_min) and 0 < self.length_min < LENGTH):
             raise ValueError(f"Turbo: expected 0 < length_min < {LENGTH}, got {self.length_min!r}")
         whole_number(self.n_start, "Turbo: n_start", optional=True)
-        if not 0 <= self.descent_share <= 1:
+        if not (is_number(self.descent_share) and 0 <= self.descent_share <= 1):
             raise ValueError(f"Turbo: expected descent_share between 0 and 1, got {self.descent_share!r}")
 
     def classes(self) -> tuple[type[TurboSession], type[TurboProgress]]:
