@@ -1,8 +1,10 @@
 """The searches of a run: the live session, restarts after convergence, and the routing of results."""
 
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import count
+from pathlib import Path
 from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -157,7 +159,9 @@ class Searches:
 
     def _warn_of(self, errors: list[Exception | None]) -> None:
         for error in filter(None, errors):
-            what = f"{type(error).__name__}: {error}"
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{Path(frame.filename).name}, line {frame.lineno}"
+            what = f"{type(error).__name__}: {error}; {place}"
             self._warnings.append(f"a search of {self.sampler!r} failed and is given up ({what})")
 
     def take_warnings(self) -> list[str]:
