@@ -30,7 +30,7 @@ from lamcts.testing.splitters import Splitter
 from lamcts.tree import KMeansSvm, Linear
 
 SAMPLERS = ["auto", "uniform", "turbo", "mixed_gp", "mutate", "hillclimb", "quadratic", "coordinate", "bo", "cma"]
-SAMPLERS += ["gp_cma", "local_global", "nevergrad:TwoPointsDE", "nevergrad:CMA"]
+SAMPLERS += ["gp_cma", "local_global", "separable", "nevergrad:TwoPointsDE", "nevergrad:CMA"]
 
 SPACES: list[SearchSpace] = [
     Box(-5.0, 10.0, dim=3),
