@@ -1,6 +1,5 @@
 """Base of sessions that share their turns among several searches: notes, logs, states and the incumbent."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,8 @@ from numpy.typing import NDArray
 
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal, Sampler, Session
-from lamcts.samplers.parts.session import LocalSession, P, Settings
+from lamcts.samplers.parts.record import from_json
+from lamcts.samplers.parts.session import AnySession, LocalSampler, LocalSession, P, Settings
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Json, JsonValue, Note, Rows
@@ -81,12 +81,25 @@ class JoinedSession(LocalSession[Settings, P]):
         self._share_incumbent()
 
 
-def restored_searches(
-    samplers: Sequence[Sampler], state: Json, log: list[Any], region: Region, seen: Observations
-) -> list[Session]:
-    """Return the searches of a saved `JoinedSession`, as many as its state has."""
-    searches: list[Session] = []
-    for i, (sampler, saved) in enumerate(zip(samplers, state["searches"], strict=False)):
-        entries: list[JsonValue] = [entry for number, entry in log if number == i]
-        searches.append(adapt_to_goals(sampler, seen).restore(saved, entries, region, seen))
-    return searches
+class JoinedSampler(LocalSampler):
+    """Base of samplers whose sessions are `JoinedSession`: settings with `classes` and the samplers of the searches."""
+
+    @property
+    def searches(self) -> tuple[Sampler, ...]:
+        raise NotImplementedError
+
+    @property
+    def resumable(self) -> bool:
+        return all(sampler.resumable for sampler in self.searches)
+
+    def restore(self, state: Json, log: list[JsonValue], region: Region, seen: Observations) -> AnySession:
+        session_class: Any  # a `JoinedSession`
+        session_class, progress_class = self._named()
+        entries: list[Any] = log
+        restored = []
+        for i, saved in enumerate(state["searches"]):
+            search_log = [entry for number, entry in entries if number == i]
+            restored.append(adapt_to_goals(self.searches[i], seen).restore(saved, search_log, region, seen))
+        session: AnySession = session_class(self, region, seen, from_json(progress_class, state), restored)
+        session.log = list(log)
+        return session

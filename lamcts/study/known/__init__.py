@@ -104,7 +104,7 @@ def _measured(observation: PriorObservation, problem: "RunProblem | Optimizer") 
             except Exception as error:
                 raise ValueError(
                     f"known: {observation.where}: a constraint raised {type(error).__name__} there "
-                    f"({safe_text(error)}); tell its numbers by name beside the value, or leave the point out"
+                    f"({safe_text(error)}); tell its numbers by name next to the value, or leave the point out"
                 ) from error
     return observation._replace(constraints=measured | dict(constraints or {}))
 
