@@ -23,11 +23,7 @@ from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Note, Rows
 
 LOCAL, COORDINATE, TEST = 0, 1, 2  # positions of the two searches, and the number of a test's points
-# Results without a new best before a test: fewer interrupt a descent, more leave fewer evaluations for a sum (without:
-# level on 60 problems of MA-BBOB and of `outside`, benchmarks/optimizer/gates.py).
-STALL = 5
 SUCCESSES = 2  # tests: one half misses each pair of interacting parameters with probability 1/2
-MAX_TESTS = 4  # tests of which the value does not change with one of the halves decide nothing
 TOLERANCE = 1e-6  # of the spread of the four values: far above rounding errors, far below interactions that matter
 # Points of the coordinate search for each of the local search (development runs: with 2, Rastrigin and Levy in 20
 # dimensions end higher; with 6, the ellipsoid of BBOB in few dimensions does).
@@ -39,7 +35,7 @@ TURNS = 3
 class Separable(JoinedSampler):
     """A local search, joined by a coordinate search where the loss is a sum over the parameters.
 
-    After 5 d results at most four tests, of two evaluations each, look for interactions between parameters. Only the
+    After 5 d results at most two tests, of two evaluations each, look for interactions between parameters. Only the
     whole of a space of independent parameters is tested.
 
     Parameters
@@ -58,7 +54,7 @@ class Separable(JoinedSampler):
     4
     """
 
-    version: ClassVar[int] = 1  # see lamcts.journal.settings
+    version: ClassVar[int] = 2  # see lamcts.journal.settings
     local: Sampler
     coordinate: Sampler
 
@@ -101,7 +97,6 @@ class SumTest:
 @dataclass
 class SeparableProgress(Progress):
     is_open: bool = True  # whether further tests may follow
-    n_tests: int = 0
     n_successes: int = 0
     test: SumTest | None = None
     turns: int = 0  # points since the last one of the local search
@@ -156,9 +151,9 @@ class SeparableSession(JoinedSession[Separable, SeparableProgress]):
         return notes
 
     def _new_test(self) -> SumTest | None:
-        """Return a test of the incumbent and a far row of the better half; None if it is too early."""
+        """Return a test of the incumbent and a far row of the better half; None if it is too early, or not new."""
         seen, rng = self.seen, self.progress.rng
-        if self.incumbent is None or len(seen.good) < START * seen.dim or len(seen) - self.incumbent <= STALL:
+        if self.incumbent is None or len(seen.good) < START * seen.dim:
             return None
         blocks = self.region.space.blocks
         if self.region.steps or len(blocks) == 1 or not seen.plain or is_dependent(self.region.space):
@@ -175,7 +170,9 @@ class SeparableSession(JoinedSession[Separable, SeparableProgress]):
             return None
         half = rng.permutation(np.flatnonzero(differs[i]))[: counts[i] // 2]
         exchanged = [j for k in half for j in range(blocks[k].start, blocks[k].stop)]
-        return SumTest([int(self.incumbent), int(better[i])], exchanged)
+        test = SumTest([int(self.incumbent), int(better[i])], exchanged)
+        points = np.array([test.point(seen.x, k) for k in range(2)])
+        return test if seen.unseen(points).all() else None
 
     def _end_tests(self) -> None:
         self.progress.is_open = False
@@ -192,22 +189,21 @@ class SeparableSession(JoinedSession[Separable, SeparableProgress]):
             self._judge(p.test)
 
     def _judge(self, test: SumTest) -> None:
-        """Judge the test by its four values; start the coordinate search after enough successes."""
+        """Judge the test by its four values; start the coordinate search after enough successes.
+
+        Each half must change the value: a half of parameters that do not matter says nothing about a sum.
+        """
         p = self.progress
         before, after = self.seen.y[test.rows], np.array(test.losses)
         p.test = None
-        p.n_tests += 1
         with np.errstate(over="ignore", invalid="ignore"):  # then the test fails
             spread = float(np.ptp(np.append(before, after)))
             is_sum = abs((before[0] - after[0]) + (before[1] - after[1])) <= TOLERANCE * spread
-            is_changed = (np.abs(np.subtract.outer(before, after)) > TOLERANCE * spread).all()
-        if not is_sum:
-            self._end_tests()
-        elif is_changed:
-            p.n_successes += 1
+            is_changed = bool((np.abs(np.subtract.outer(before, after)) > TOLERANCE * spread).all())
+        p.n_successes += is_sum and is_changed
         if p.n_successes == SUCCESSES:
             self.add(self.settings.coordinate.start(self.region, self.seen, child(p.rng)))
-        if p.n_successes == SUCCESSES or p.n_tests == MAX_TESTS:
+        if p.n_successes == SUCCESSES or not (is_sum and is_changed):
             self._end_tests()
 
     def forget(self, notes: list[Note]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import lamcts
 from lamcts.samplers import Coordinate, GpCma, Separable
-from lamcts.samplers.separable import MAX_TESTS, STALL, SUCCESSES, TEST, SeparableSession
+from lamcts.samplers.separable import SUCCESSES, TEST, SeparableSession
 from lamcts.spaces.box import Box
 from lamcts.testing import check_sampler
 from lamcts.testing.search import Search
@@ -56,10 +56,10 @@ def test_a_failed_test_ends_the_tests(f: Callable[[Any], float]) -> None:
     assert names.count("Separable") in (2, 4) and "Coordinate" not in names
 
 
-def test_parameters_that_do_not_matter_decide_nothing() -> None:
+def test_parameters_that_do_not_matter_end_the_tests() -> None:
     """Both halves must change the value: parameters that interact may be in the same half."""
     names = proposers(lambda x: (x[0] - 0.3) ** 2 + abs(x[0] - x[1]))
-    assert names.count("Separable") <= 2 * MAX_TESTS and "Coordinate" not in names
+    assert names.count("Separable") in (2, 4) and "Coordinate" not in names
 
 
 @pytest.mark.parametrize("f", [lambda x: 1.0, lambda x: math.floor(3 * x[0])], ids=["constant", "steps"])
@@ -85,21 +85,13 @@ def test_failed_evaluations_end_a_test() -> None:
     assert names.count("Separable") in (2, 2 * SUCCESSES)
 
 
-def test_a_test_waits_for_a_stall() -> None:
-    opt = lamcts.Optimizer(Box(0, 1, dim=4), sampler=SAMPLER, seed=1)
-    for k in range(60):
-        (trial,) = opt.ask()
-        opt.tell(trial, -float(k))
-    assert set(opt._searches.proposers.values()) == {"GpCma"} and STALL > 0
-
-
 def test_one_parameter_mixtures_and_regions_are_not_tested() -> None:
     for space in (Box(0, 1, dim=1), lamcts.Space({"mix": lamcts.Simplex(3)})):
         search = Search(SAMPLER, space, 0)
         search.go(30, 1)
         session = search.session
         assert isinstance(session, SeparableSession)
-        assert not session.progress.n_tests and len(session.searches) == 1
+        assert not session.progress.is_open and len(session.searches) == 1
 
 
 def test_a_lost_point_of_a_test_ends_the_tests() -> None:
