@@ -130,8 +130,10 @@ def lamcts_plain(f: Noisy, run: Run) -> Any:
 def pycma(f: Noisy, run: Run) -> Any:
     import cma
 
+    from lamcts.study.peers import SIGMA
+
     options = {"bounds": [0, 1], "maxfevals": run.budget, "seed": run.seed + 1, "verbose": -9, "verb_log": 0}
-    _, strategy = cma.fmin2(f, np.full(DIM, 0.5), 0.3, options, noise_handler=cma.NoiseHandler(DIM))
+    _, strategy = cma.fmin2(f, np.full(DIM, 0.5), SIGMA, options, noise_handler=cma.NoiseHandler(DIM))
     return strategy.result.xfavorite
 
 
