@@ -151,7 +151,7 @@ class SeparableSession(JoinedSession[Separable, SeparableProgress]):
         return notes
 
     def _new_test(self) -> SumTest | None:
-        """Return a test of the incumbent and a far row of the better half; None if it is too early, or not new."""
+        """Return a test of the incumbent and a far row of the better half; None too early, or if a point is known."""
         seen, rng = self.seen, self.progress.rng
         if self.incumbent is None or len(seen.good) < START * seen.dim:
             return None
@@ -199,11 +199,13 @@ class SeparableSession(JoinedSession[Separable, SeparableProgress]):
         with np.errstate(over="ignore", invalid="ignore"):  # then the test fails
             spread = float(np.ptp(np.append(before, after)))
             is_sum = abs((before[0] - after[0]) + (before[1] - after[1])) <= TOLERANCE * spread
-            is_changed = bool((np.abs(np.subtract.outer(before, after)) > TOLERANCE * spread).all())
-        p.n_successes += is_sum and is_changed
+            is_changed = (np.abs(np.subtract.outer(before, after)) > TOLERANCE * spread).all()
+        if not (is_sum and is_changed):
+            self._end_tests()
+            return
+        p.n_successes += 1
         if p.n_successes == SUCCESSES:
             self.add(self.settings.coordinate.start(self.region, self.seen, child(p.rng)))
-        if p.n_successes == SUCCESSES or not (is_sum and is_changed):
             self._end_tests()
 
     def forget(self, notes: list[Note]) -> None:
