@@ -7,7 +7,7 @@
 
 Rows go to results/public.csv, one a run; what is there is not run again. Peers are run one point at a time whatever
 --batch says: their rows have batch 1, and the tables put them next to ours. Instances for decisions: BBOB 76 to 85 and
-MA-BBOB 101 to 124; for claims alone: BBOB 86 to 88 and MA-BBOB 301 to 330. The suites need the package ioh.
+MA-BBOB 101 to 300; for claims alone: BBOB 86 to 88 and MA-BBOB 301 to 330. The suites need the package ioh.
 `aocc` is the mean over evaluations of the share of the targets 1e2 to 1e-8 (on a log scale) that is reached.
 """
 
