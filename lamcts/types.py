@@ -16,6 +16,7 @@ Json = dict[str, Any]  # values that JSON can hold, by name
 JsonValue = Any  # a value that JSON can hold
 Point = Any  # a point in the user's units: an array, a dict, a tuple or a value, as its space defines
 Note = Any  # a JSON value that a sampler attaches to a point
+MAX_SIZE = 1e300  # bound of absolute values: sums of 1e8 of them are finite, and JSON has no infinity
 NOT_NUMBERS = (str, bytes, bytearray, memoryview, complex)  # although numpy or `float` makes numbers of some
 
 

@@ -17,13 +17,13 @@ from lamcts.journal.state import Core, Mark, SearchState, State, Waiting
 from lamcts.journal.table import damaged, pack
 from lamcts.outcomes.constrained_rank import FEASIBLE, KINDS, constrained_rank, feasible, total_violation
 from lamcts.outcomes.front import Front, front_of, unique_rows
-from lamcts.outcomes.goals import MAX_VIOLATION, VALUE, Goals
+from lamcts.outcomes.goals import VALUE, Goals
 from lamcts.outcomes.measured import Predicted, Sems
 from lamcts.outcomes.metrics import Metrics
 from lamcts.outcomes.observations import Columns
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.exact import exact_points
-from lamcts.types import Floats, Json, JsonValue, Point, Rows
+from lamcts.types import MAX_SIZE, Floats, Json, JsonValue, Point, Rows
 
 FRONT = "front"  # the rows that no other one dominates
 LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")
@@ -266,7 +266,7 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
 
 
 def _is_bounded(number: JsonValue) -> bool:
-    return type(number) in (int, float) and abs(number) < MAX_VIOLATION
+    return type(number) in (int, float) and abs(number) < MAX_SIZE
 
 
 def _core(path: str, core: JsonValue) -> Core:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lamcts.types import Floats
+from lamcts.types import MAX_SIZE, Floats
 
 ROUNDING = 1e-15  # some ulps of 1 (2.2e-16): spread of equal losses by rounding of their mean
 MAX_LOG = 1500.0  # above the logarithm of any ratio of doubles; an infinite violation counts as this
@@ -92,7 +92,7 @@ def half_rank(y: Floats) -> Floats:
 
     if len(y) < 2:
         return Scale.of(y).down(y)
-    scale = 0.25 if np.abs(y).max() > 1e300 else 1.0  # differences do not overflow, the least losses do not vanish
+    scale = 0.25 if np.abs(y).max() > MAX_SIZE else 1.0  # differences do not overflow, the least losses do not vanish
     scaled = scale * y
     middle = np.median(scaled)
     good = scaled[scaled <= middle] - middle

@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from lamcts.optimizer.losses import Outcomes, numbers_of, outcomes_of
-from lamcts.outcomes.goals import MAX_VIOLATION, Goals
+from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.measured import sem_of, separate_sems
 from lamcts.outcomes.metrics import Metrics, metrics_of
 from lamcts.outcomes.observations import IncompleteRow
-from lamcts.types import Json
+from lamcts.types import MAX_SIZE, Json
 
 
 class Incomplete(NamedTuple):
@@ -49,4 +49,4 @@ class Incomplete(NamedTuple):
     def row(self, goals: Goals) -> IncompleteRow:
         """Return the known columns for models."""
         outcomes = self.outcomes(goals)
-        return IncompleteRow(np.clip(outcomes.f[0], -MAX_VIOLATION, MAX_VIOLATION), outcomes.g[0], outcomes.sems.get(0))
+        return IncompleteRow(np.clip(outcomes.f[0], -MAX_SIZE, MAX_SIZE), outcomes.g[0], outcomes.sems.get(0))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lamcts.text import safe_repr
-from lamcts.types import Floats, Json, number_of, whole_number
+from lamcts.types import MAX_SIZE, Floats, Json, number_of, whole_number
 
 SENSES = {"min": False, "max": True, "minimize": False, "maximize": True}
 RELATIONS = {"<=": "<=", ">=": ">=", "==": "==", "<": "<=", ">": ">=", "=": "=="}
@@ -24,7 +24,6 @@ FORMULA = re.compile(r"[<>=]|\S\s*[+*^]\s*\S|\s[-/%]\s")  # a sum or a second bo
 ObjectivesLike = int | Iterable[str] | Mapping[str, str] | None  # a number, names, or names with "min" or "max"
 ReferenceLike = Mapping[str, float] | Iterable[float] | None
 VALUE = "value"  # default name of an objective
-MAX_VIOLATION = 1e300  # replaces an infinite violation, so that sums of violations are finite
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ class Constraint:
         h = value - self.bound
         excesses = {"<=": (h,), ">=": (-h,), "==": (h - self.tolerance, -h - self.tolerance)}[self.relation]
         return tuple(
-            excess if math.isnan(excess) else min(max(excess, -MAX_VIOLATION), MAX_VIOLATION) for excess in excesses
+            excess if math.isnan(excess) else min(max(excess, -MAX_SIZE), MAX_SIZE) for excess in excesses
         )
 
     def quantity(self, violation: float) -> float:

@@ -1,9 +1,9 @@
 """A local search and a global search, whose points are evaluated if their expected gain exceeds the local gains.
 
 The local search proposes. Every few turns the global search is asked for its best point, a look, with its expected
-gain. The expected gain is multiplied by the ratio of actual to expected gains of earlier looks. The look is evaluated
-if the product is at least the recent mean gain of local evaluations. Each failed look in a row doubles the wait for
-the next one, until local gains are much smaller than at the last failure.
+gain. The expected gain is multiplied by the ratio of actual to expected gains of earlier looks, of each at most 1. The
+look is evaluated if the product is at least the recent mean gain of local evaluations. Each failed look in a row
+doubles the wait for the next one, until local gains are much smaller than at the last failure.
 
 After a warm-up of the global search alone, the searches alternate while the local search starts. Without a warm-up,
 looks during that time need a rate of improvement above one in three. They also need a higher rate than local points
@@ -22,12 +22,12 @@ from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Supports
 from lamcts.samplers.default import local_global
 from lamcts.samplers.parts.joined import START, JoinedSampler, JoinedSession
-from lamcts.samplers.parts.session import MAX_GAIN, Batch, Progress
+from lamcts.samplers.parts.session import Batch, Progress
 from lamcts.samplers.registry import register
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.regions.region import Region
-from lamcts.types import Note, Rows, whole_number
+from lamcts.types import MAX_SIZE, Note, Rows, whole_number
 
 LOCAL, GLOBAL = 0, 1  # positions of the two searches
 EVERY = 3  # turns from one look to the next; each failed look in a row after the first doubles it (development runs: at
@@ -46,8 +46,6 @@ FEW_GAINS = 0.33  # least rate of improvements of looks while the local search s
 # more on MA-BBOB: 0.2 is behind at 10 and 20 evaluations in 5, 10 and 20 dimensions, 45 : 94 of 300 problems at 20)
 INERT = 0.01  # least change of a loss, as a share of the range of losses (0: behind on 30 problems of MA-BBOB at 200,
 # 1.45 : 1.55)
-MAX_RATIO = 3.0  # bound of the ratio of actual to expected gain: an expected gain near 0 would dominate the mean
-# (without: level on 90 problems)
 
 
 @register("local_global", "a local search, and a Gaussian process that looks elsewhere when it promises more")
@@ -73,7 +71,7 @@ class LocalGlobal(JoinedSampler):
     4
     """
 
-    version: ClassVar[int] = 6  # see lamcts.journal.settings
+    version: ClassVar[int] = 7  # see lamcts.journal.settings
     local: Sampler
     whole: Sampler
     warm_up: int = 0
@@ -241,7 +239,7 @@ class LocalGlobalSession(JoinedSession[LocalGlobal, LocalGlobalProgress]):
         least_change = 2 * INERT * float(np.ptp(halves)) if len(halves) else 0.0
         for (number, *_, expected), row in zip(notes, rows, strict=True):
             y = float(losses[row])
-            gain = min(least - y, MAX_GAIN) if y < least < np.inf else 0.0
+            gain = min(least - y, MAX_SIZE) if y < least < np.inf else 0.0
             if number == LOCAL:
                 p.changes.tell(not abs(y - least) <= least_change)
             least = min(least, y)
@@ -249,7 +247,7 @@ class LocalGlobalSession(JoinedSession[LocalGlobal, LocalGlobalProgress]):
             if number == LOCAL:
                 p.gains = [*p.gains, gain][-PACE_RESULTS * p.batch :]
             elif expected is not None:
-                ratio = min(gain / max(expected, np.finfo(float).tiny), MAX_RATIO)
+                ratio = 1.0 if gain > expected else gain / max(expected, np.finfo(float).tiny)
                 p.failures = 0 if gain > 0 else p.failures + 1
                 p.pace_at_failure = p.pace
                 p.look_ratios = DECAY * p.look_ratios + ratio

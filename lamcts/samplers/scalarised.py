@@ -17,9 +17,7 @@ from lamcts.outcomes.scalarisation import SUM_SHARE
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Session, Supports
 from lamcts.spaces.regions.region import Region
-from lamcts.types import Floats, Json, JsonValue, Note, Rows
-
-MAX_SIZE = 1e300  # bound of absolute values: sums of 1e8 of them are finite
+from lamcts.types import MAX_SIZE, Floats, Json, JsonValue, Note, Rows
 
 
 def bounded(numbers: Floats) -> Floats:

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from lamcts.outcomes.goals import MAX_VIOLATION, Constraint, Goals
+from lamcts.outcomes.goals import Constraint, Goals
+from lamcts.types import MAX_SIZE
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def test_words_that_are_no_constraint_are_refused(words):
 def test_excesses_say_by_how_much_and_an_infinite_one_stays_a_number():
     le, ge, eq = (Constraint.read(text) for text in ("a <= 2", "a >= 2", "a == 2 +- 0.5"))
     assert (le.violation(3.0), ge.violation(3.0), eq.violation(3.0)) == (1.0, -1.0, 0.5)
-    assert le.violation(math.inf) == MAX_VIOLATION and ge.violation(math.inf) == -MAX_VIOLATION
+    assert le.violation(math.inf) == MAX_SIZE and ge.violation(math.inf) == -MAX_SIZE
     assert all(math.isnan(held.violation(math.nan)) for held in (le, ge, eq))
 
 

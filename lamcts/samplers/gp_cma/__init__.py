@@ -39,7 +39,7 @@ class GpCma(LocalSampler):
     2
     """
 
-    version: ClassVar[int] = 5  # see lamcts.journal.settings
+    version: ClassVar[int] = 6  # see lamcts.journal.settings
     supports: ClassVar[Supports] = Supports(centre=True)
     sigma: float = 0.3
 

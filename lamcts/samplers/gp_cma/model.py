@@ -20,7 +20,7 @@ from lamcts.samplers.gp_cma.distribution import Distribution, Whitening
 from lamcts.types import Floats, Rows
 
 MAX_ROWS = 300  # rows of the model: more cost time of the factor (development runs: 150 is worse, 600 is level)
-ROWS_PER_DIM, MIN_ROWS = 20, 50  # rows of the model: as Bajer, Pitra and Holena 2019 (DTS-CMA-ES), 20 d
+ROWS_PER_DIM = 20  # rows of the model, as Bajer, Pitra and Holena 2019 (DTS-CMA-ES)
 LENGTHS = tuple(0.5 * 2.0 ** (k / 2) for k in range(9))  # times sqrt(d), the usual distance of a draw from the mean
 NOISES = (1e-8, 1e-6, 1e-4, 1e-2, 1e-1)  # variances over that of the Matern part
 QUADRATICS = (0.0, 0.1, 1.0, 10.0, 100.0, 1000.0)  # variances over that of the Matern part
@@ -178,7 +178,7 @@ def nearest(distribution: Distribution, x: Floats, reach: float | None) -> Rows:
     """Return the rows of `x` [n, d] for the model, the nearest to the mean first; with `reach`, those within it."""
     n, d = x.shape
     squares = np.square(distribution.whiten(x)).sum(1)
-    most = min(n, max(ROWS_PER_DIM * d, MIN_ROWS), MAX_ROWS)
+    most = min(n, ROWS_PER_DIM * d, MAX_ROWS)
     near: Rows = np.argsort(squares, kind="stable")[:most]
     if reach is not None:
         near = near[: max(min(most, 2 * d + 10), int((squares[near] <= reach**2 * d).sum()))]

@@ -20,13 +20,11 @@ FIRST_STEP = 0.25  # first step, of the cube (development runs: 1/6, which NGOpt
 # on)
 MODEL_STEPS = 4.0  # steps of the quadratic, times d over the batch size (development runs: 2, 4, 9)
 GROWTH, SHRINKAGE = 1.5, 0.7  # of the region (development runs: 1 to 2; 0.5 to 0.85)
-# Half widths of the region: the least one, times sqrt(d), is the first step of the search distribution (development
-# runs: 0.01 and 0.03 in all dimensions end higher in 10 and 20, on MA-BBOB or BBOB); the largest one is the cube's.
-MIN_HALF_WIDTH, MAX_HALF_WIDTH = 0.005, 0.5
+# Least half width of the region over sqrt(d): the first step of the search distribution is not shorter (development
+# runs: 0.01 and 0.03 in all dimensions end higher in 10 and 20, on MA-BBOB or BBOB)
+MIN_HALF_WIDTH = 0.005
 CONSTANT_VARIANCE, SLOPE_VARIANCE = 1e5, 10.0  # prior variances of constant and slopes; curvatures have 1
 NUGGET = 1e-6  # over the kernel's mean diagonal: interpolation that bears equal rows
-LONG_STEP = 0.8  # half widths of a step after which the region may grow: less grows it more often
-DUPLICATE_DISTANCE = 0.05  # half widths within which a point repeats a row: more draws more points at random
 TILT = 0.5  # deviation of the slope of other points of a batch over its length: more spreads the batch
 
 
@@ -86,10 +84,10 @@ class Start:
             width = 1.0 if j == 0 else 2.0 * (j + 1) / k
             low, high = np.maximum(-best / self.radius, -width), np.minimum((1 - best) / self.radius, width)
             v = minimiser(slope + tilts[j], curvature, low, high)
-            if np.abs(u - v).max(1).min() < DUPLICATE_DISTANCE:
+            if np.isclose(u, v).all(1).any():  # a known point
                 v = rng.uniform(low, high)
             if j == 0:
-                self.was_long = bool(np.abs(v).max() > LONG_STEP)
+                self.was_long = bool(np.abs(v).max() >= 1.0)
             points.append(best + self.radius * v)
         self.steps += k
         return np.array(points)
@@ -101,7 +99,7 @@ class Start:
         if not improved:
             self.radius *= SHRINKAGE
         elif self.was_long:
-            self.radius = min(MAX_HALF_WIDTH, GROWTH * self.radius)
+            self.radius *= GROWTH
         self.was_long = None
 
 

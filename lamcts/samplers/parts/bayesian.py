@@ -10,8 +10,8 @@ from lamcts.models.coding import Inputs
 from lamcts.models.surrogate import Surrogate
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.session import MAX_GAIN, MAX_PENDING, Batch, LocalSession, Progress
-from lamcts.types import Floats, Note
+from lamcts.samplers.parts.session import MAX_PENDING, Batch, LocalSession, Progress
+from lamcts.types import MAX_SIZE, Floats, Note
 
 CLIMBS = 3  # best candidates that climb, and rows of a front with candidates nearby: more cost time, fewer miss optima
 
@@ -74,4 +74,4 @@ def _gain(seen: Observations, acquisition: Acquisition, x: Floats) -> float | No
     if surrogate.success is not None:
         surrogate = replace(surrogate, success=None)
     with np.errstate(over="ignore"):
-        return float(min(np.exp(surrogate.value(acquisition.inputs(x))[0]) * acquisition.unit, MAX_GAIN))
+        return float(min(np.exp(surrogate.value(acquisition.inputs(x))[0]) * acquisition.unit, MAX_SIZE))

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 UNIFORM_SPREAD = 12**-0.5  # standard deviation of a coordinate that is uniform in [0, 1]
 MIN_WIDTH = 2**-7  # least width of a region over that of the space, as TuRBO's smallest box: rows may coincide
 MAX_PENDING = 200  # latest pending points that are fantasized: more cost time of the factor, fewer are forgotten
-MAX_GAIN = 1e300  # bound of gains: JSON has no infinity, and sums of gains do not overflow
 FILL_DRAWS = 10  # draws for each point that must lie far from pending ones: more take time, fewer leave holes
 PROPOSAL_ROUNDS = 3  # tries before the rest of a batch is drawn from the region: more cost time, fewer fill at random
 HALVINGS = 30  # 2**-30 of the way is below any relevant distance; on a grid the anchor is reached before

@@ -41,13 +41,18 @@ class Factor:
 
     root: Floats
     errors: Floats
+    jitter: Floats
 
     def solve(self, values: Floats) -> Floats:
-        """With `K` the kernel and its errors, return `z` such that `K z = values`, [n] or [n, k]."""
+        """With `K` the kernel and its errors, return `z` such that `K z = values`, [n] or [n, k].
+
+        The root is that of `K + jitter`; a step of iterative refinement takes the jitter out again.
+        """
         from scipy.linalg import lapack
 
-        solution: Floats = lapack.dpotrs(self.root, values, lower=1)[0]
-        return solution
+        first: Floats = lapack.dpotrs(self.root, values, lower=1)[0]
+        residual = (self.jitter * first.T).T
+        return np.asarray(first + lapack.dpotrs(self.root, residual, lower=1)[0])
 
     def inverse_diagonal(self) -> Floats:
         """Return the diagonal of the inverse of the kernel, [n]."""
@@ -251,6 +256,7 @@ def factored(kernel: Floats, errors: Floats, jitter: float = JITTER) -> Factor |
     from scipy.linalg import lapack
 
     diagonal = np.arange(len(kernel))
-    kernel[diagonal, diagonal] += errors + jitter * kernel[diagonal, diagonal]
+    added = jitter * kernel[diagonal, diagonal]
+    kernel[diagonal, diagonal] += errors + added
     root, info = lapack.dpotrf(kernel.T, lower=1, clean=0, overwrite_a=1)
-    return None if info else Factor(root, errors)
+    return None if info else Factor(root, errors, added)

@@ -10,7 +10,6 @@ from lamcts.samplers.gp_cma.distribution import Distribution, Whitening
 from lamcts.samplers.gp_cma.model import (
     LENGTHS,
     MAX_ROWS,
-    MIN_ROWS,
     NOISES,
     QUADRATICS,
     ROWS_PER_DIM,
@@ -248,7 +247,7 @@ def test_samples_have_the_mean_and_covariance_of_the_posterior_and_vary_less_abo
 # Rows ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("d, most", [(2, MIN_ROWS), (5, 5 * ROWS_PER_DIM), (30, MAX_ROWS)])
+@pytest.mark.parametrize("d, most", [(2, 2 * ROWS_PER_DIM), (5, 5 * ROWS_PER_DIM), (30, MAX_ROWS)])
 def test_the_rows_are_the_nearest_ones_nearest_first_and_no_more_than_the_most(d: int, most: int) -> None:
     own = skewed(d)
     x = np.random.default_rng(0).random((most + 100, d))

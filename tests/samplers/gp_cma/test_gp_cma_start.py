@@ -5,7 +5,6 @@ from lamcts.samplers.gp_cma.start import (
     CONSTANT_VARIANCE,
     FIRST_STEP,
     GROWTH,
-    MAX_HALF_WIDTH,
     MIN_HALF_WIDTH,
     MODEL_STEPS,
     SHRINKAGE,
@@ -185,10 +184,10 @@ def test_a_step_to_the_rim_is_long_and_one_to_the_bottom_near_by_is_not() -> Non
 
 
 def test_a_step_to_a_known_point_gives_way_to_a_draw_of_the_region() -> None:
-    x, y = seen(15, 4, 0.45)
-    x, y = np.vstack([x, np.full((1, 4), 0.45)]), np.append(y, 0.0)
-    one, two = (Start(radius=0.3).model_steps(x, y, 1, np.random.default_rng(seed))[0] for seed in (0, 1))
-    assert min(np.abs(one - 0.45).max(), np.abs(two - 0.45).max(), np.abs(one - two).max()) > 0.015
+    x = np.vstack([np.zeros(4), np.random.default_rng(0).random((15, 4))])  # a slope, whose lowest corner is known
+    one, two = (Start(radius=0.3).model_steps(x, x.sum(1), 1, np.random.default_rng(seed))[0] for seed in (0, 1))
+    assert min(one.max(), two.max(), np.abs(one - two).max()) > 0.015
+    assert max(one.max(), two.max()) <= 0.3
 
 
 def test_the_other_steps_come_of_the_generator_alone() -> None:
@@ -210,10 +209,14 @@ def test_the_region_grows_after_a_long_gain_and_shrinks_after_a_step_for_nothing
     assert start.radius == pytest.approx(0.2 * factor)
 
 
-def test_the_region_grows_to_half_the_cube_at_most_and_an_axis_step_leaves_it_as_it_is() -> None:
-    start = Start(radius=0.45, was_long=True)
-    start.resize(True)
-    assert start.radius == MAX_HALF_WIDTH
+def test_the_region_stops_growing_once_it_is_wider_than_the_cube() -> None:
+    start, rng = Start(), np.random.default_rng(0)
+    x = np.vstack([CENTRE, CENTRE + FIRST_STEP * np.eye(3)])
+    for _ in range(10):
+        start.model_steps(x, x.sum(1), 1, rng)
+        start.resize(True)
+    assert 0.5 < start.radius <= GROWTH
+    radius = start.radius
     start.axis_step(CENTRE)
     start.resize(False)
-    assert start.radius == MAX_HALF_WIDTH
+    assert start.radius == radius
