@@ -81,9 +81,7 @@ class Constraint:
         """Return the violation in each column by a value of the quantity, at most 0 if satisfied; nan for nan."""
         h = value - self.bound
         excesses = {"<=": (h,), ">=": (-h,), "==": (h - self.tolerance, -h - self.tolerance)}[self.relation]
-        return tuple(
-            excess if math.isnan(excess) else min(max(excess, -MAX_SIZE), MAX_SIZE) for excess in excesses
-        )
+        return tuple(excess if math.isnan(excess) else min(max(excess, -MAX_SIZE), MAX_SIZE) for excess in excesses)
 
     def quantity(self, violation: float) -> float:
         """Return the shortest number with this violation in the first column, probably the number that was told."""
