@@ -84,13 +84,11 @@ def test_one_dimension_is_enough(batch: int) -> None:
     assert losses(optimizer(-5, 5, 1), sphere, max(40, 3 * batch), batch).min() < 1e-3
 
 
-@pytest.mark.dear
-@pytest.mark.xfail(
-    strict=True, reason="axis steps overshoot along earlier axes; the default takes none beyond 40 parameters"
-)
 def test_in_two_hundred_and_fifty_dimensions_it_goes_down_from_the_first_steps_on() -> None:
-    alone = losses(optimizer(-5, 5, 250), sphere, 30)
-    assert alone.min() < 0.99 * alone[0]
+    """The bottom lies anywhere: an axis step, a quarter of the box, gains where it is farther than half of that."""
+    bottom = np.random.default_rng(0).uniform(-5, 5, 250)
+    alone = losses(optimizer(-5, 5, 250), lambda x: float(np.square(x - bottom).sum()), 30)
+    assert alone.min() < 0.93 * alone[0]
 
 
 @pytest.mark.dear
