@@ -1,7 +1,7 @@
 """The default in 60 to 1,000 dimensions next to its peers: mean ranks, and intervals of their differences.
 
     python -m benchmarks.optimizer.dimensions --dims 100 300 --methods lamcts "lamcts bo, no tree" cma random
-    python -m benchmarks.optimizer.dimensions --as "old default" ...   rows of this default under another name
+    python -m benchmarks.optimizer.dimensions --as "lamcts 0.1" ...   rows of this default under another name
     python -m benchmarks.optimizer.dimensions --suite largescale --dims 80 320 ...
     python -m benchmarks.optimizer.dimensions --table --dims 100       tables of the rows that are there, run nothing
 
@@ -64,7 +64,7 @@ def cases(arguments: Namespace) -> list[Case]:
     """Return the runs that are asked for, problem by problem."""
     called = {arguments.label or method: method for method in arguments.methods}
     return [
-        Case(called_as, name, batch_size(called_as, arguments.batch), seed, arguments.budget, method)
+        Case(called_as, name, batch_size(method, arguments.batch), seed, arguments.budget, method)
         for dim in arguments.dims
         for name in names(arguments, dim)
         for seed in arguments.seeds

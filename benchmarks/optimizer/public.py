@@ -2,7 +2,7 @@
 
     python -m benchmarks.optimizer.public --suites bbob --instances 79 --dims 5 20 --methods lamcts "cma lq"
     python -m benchmarks.optimizer.public --suites mabbob --instances 101-124 --dims 20 --batch 10 --budget 2000
-    python -m benchmarks.optimizer.public --as "old default" ...  rows of this checkout's default under another name
+    python -m benchmarks.optimizer.public --as "lamcts 0.1" ...  rows of this checkout's default under another name
     python -m benchmarks.optimizer.public --table --dims 20 --batch 10  tables of the rows that are there, run nothing
 
 Rows go to results/public.csv, one a run; what is there is not run again. Peers are run one point at a time whatever
@@ -76,7 +76,7 @@ def cases(arguments: Namespace) -> list[Case]:
     """Return the runs that are asked for, problem by problem."""
     called = {arguments.label or method: method for method in arguments.methods}
     return [
-        Case(called_as, name, batch_size(called_as, arguments.batch), seed, arguments.budget, method)
+        Case(called_as, name, batch_size(method, arguments.batch), seed, arguments.budget, method)
         for name in names(arguments)
         for seed in arguments.seeds
         for called_as, method in called.items()
