@@ -46,9 +46,9 @@ class Cma(LocalSampler):
     sigma: float = 0.3
 
     def __post_init__(self) -> None:
-        library()  # raises before the initial design is evaluated
         if not (is_number(self.sigma) and 0 < self.sigma <= 1):
             raise ValueError(f"sigma: expected a share of the width in (0, 1], got {self.sigma!r}")
+        library()  # raises before the initial design is evaluated
 
     def classes(self) -> tuple[type["_CmaSession"], type["CmaProgress"]]:
         return _CmaSession, CmaProgress
