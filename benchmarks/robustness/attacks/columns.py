@@ -220,10 +220,7 @@ class Session(sessions.Session):
             ("constraints of another number of trials", whole, [None, None]),
         ]
         if self.m > 1:
-            found += [
-                ("a missing name", {self.names[0]: 1.0}, None),
-                ("too few numbers", [1.0] * (self.m - 1), None),
-            ]
+            found.append(("too few numbers", [1.0] * (self.m - 1), None))
         return found
 
     # What must hold -------------------------------------------------------------------------------------------------
