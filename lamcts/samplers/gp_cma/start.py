@@ -93,7 +93,7 @@ class Start:
         return np.array(points)
 
     def resize(self, improved: bool) -> None:
-        """Resize the region after the first results of a quadratic step."""
+        """Resize the region after the first results of a quadratic step; one wider than the cube does not grow."""
         if self.was_long is None:
             return
         if not improved:

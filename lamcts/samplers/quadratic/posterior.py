@@ -37,7 +37,7 @@ FIRST_INDICES: list[GridIndex] = list(product((1, 2, 3), (1, 2), (0, 2), (0, 3, 
 
 @dataclass(frozen=True)
 class Factor:
-    """Lower Cholesky factor `root` [n, n] of a kernel with `errors` [n], variances in units of the scale."""
+    """Lower Cholesky factor `root` [n, n] of a kernel with variances `errors` and `jitter` [n], scaled."""
 
     root: Floats
     errors: Floats
