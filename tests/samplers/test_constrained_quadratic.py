@@ -196,7 +196,7 @@ def searched(seed: int) -> tuple[list[Any], list[bool], Observations]:
 
 
 @pytest.mark.dear
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(10))
 def test_its_end_is_seen_by_the_mean_of_the_models_and_never_by_a_draw(seed: int) -> None:
     told, drawn, _ = searched(seed)
     settled = np.array([note[2] for note in told])

@@ -99,15 +99,21 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
         return row if row is not None and row >= self.progress.since else None
 
     def _propose(self, batch: Batch) -> list[Fall]:
-        """Take steps from the centre into the batch; return their predicted decreases."""
-        if (model := self._model()) is None:
-            return []
-        self._reprice(model)
-        before = self.progress.centre
-        self.progress.centre = self._least()
-        if self.progress.centre != before and (model := self._model()) is None:
-            return []
-        return self._take_steps(batch, model)
+        """Take steps from the centre into the batch; return their predicted decreases.
+
+        Where all steps lead to known points, the models are exact, and the box shrinks until one does not.
+        """
+        while not self.done and (model := self._model()) is not None:
+            self._reprice(model)
+            before = self.progress.centre
+            self.progress.centre = self._least()
+            if self.progress.centre != before and (model := self._model()) is None:
+                break
+            falls = self._take_steps(batch, model)
+            if len(batch.x) or self.seen.pending:
+                return falls
+            self.progress.box.reopen(NARROW_SHRINKAGE * self.progress.box.length)
+        return []
 
     def _take_steps(self, batch: Batch, model: ConstrainedModel) -> list[Fall]:
         mean = self.progress.box.failures % 2 == 0  # after a failure the mean's step was tried
