@@ -21,6 +21,9 @@ def offline(monkeypatch, tmp_path):
         monkeypatch.setenv(f"WANDB_{name}", value)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
+    import wandb
+
+    wandb.teardown()  # it reads its environment once, perhaps in an earlier test of this process
 
 
 def callback(*arguments, **options):
