@@ -20,8 +20,8 @@ from lamcts.samplers.gp_cma.distribution import Distribution, Whitening
 from lamcts.types import Floats, Rows
 
 MAX_ROWS = 300  # rows of the model: more cost time of the factor (development runs: 150 is worse, 600 is level)
-ROWS_PER_DIM = 12  # rows of the model (development runs: 20, as Bajer, Pitra and Holena 2019, end higher in 2 to 20
-# dimensions and are ahead under noise)
+ROWS_PER_DIM = 12  # rows of the model (development runs: 20, as Bajer, Pitra and Holena 2019, end higher to 200
+# evaluations, and lower under noise and after 1000 in five dimensions)
 LENGTHS = tuple(0.5 * 2.0 ** (k / 2) for k in range(9))  # times sqrt(d), the usual distance of a draw from the mean
 NOISES = (1e-8, 1e-6, 1e-4, 1e-2, 1e-1)  # variances over that of the Matern part
 QUADRATICS = (0.0, 0.1, 1.0, 10.0, 100.0, 1000.0)  # variances over that of the Matern part

@@ -20,9 +20,8 @@ FIRST_STEP = 0.25  # first step, of the cube (development runs: 1/6, which NGOpt
 # on)
 MODEL_STEPS = 4.0  # steps of the quadratic, times d over the batch size (development runs: 2, 4, 9)
 GROWTH, SHRINKAGE = 1.5, 0.7  # of the region (development runs: 1 to 2; 0.5 to 0.85)
-# Least half width of the region over sqrt(d): the first step of the search distribution is not shorter (development
-# runs: 0.01 and 0.03 in all dimensions end higher in 10 and 20, on MA-BBOB or BBOB)
-MIN_HALF_WIDTH = 0.005
+MIN_HALF_WIDTH = 0.005  # least half width of the region over sqrt(d), and so the least first step of the search
+# distribution (development runs: 0.01 and 0.03 in all dimensions end higher in 10 and 20, on MA-BBOB or BBOB)
 CONSTANT_VARIANCE, SLOPE_VARIANCE = 1e5, 10.0  # prior variances of constant and slopes; curvatures have 1
 NUGGET = 1e-6  # over the kernel's mean diagonal: interpolation that bears equal rows
 TILT = 0.5  # deviation of the slope of other points of a batch over its length: more spreads the batch

@@ -101,7 +101,7 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
     def _propose(self, batch: Batch) -> list[Fall]:
         """Take steps from the centre into the batch; return their predicted decreases.
 
-        Where all steps lead to known points, the models are exact, and the box shrinks until one does not.
+        Where all steps lead to known points, the box shrinks until one is new, or the search has converged.
         """
         while not self.done and (model := self._model()) is not None:
             self._reprice(model)
