@@ -2,8 +2,9 @@
 
 The local search proposes. Every few turns the global search is asked for its best point, a look, with its expected
 gain. The expected gain is multiplied by the ratio of actual to expected gains of earlier looks, of each at most 1. The
-look is evaluated if the product is at least the recent mean gain of local evaluations. Each failed look in a row
-doubles the wait for the next one, until local gains are much smaller than at the last failure.
+look is evaluated if the product is at least the recent mean gain of local evaluations. Under constraints a local gain
+is that of the merit which the local search lowers: it may come from outside. Each failed look in a row doubles the wait
+for the next one, until local gains are much smaller than at the last failure.
 
 After a warm-up of the global search alone, the searches alternate while the local search starts. Without a warm-up,
 looks during that time need a rate of improvement above one in three. They also need a higher rate than local points
@@ -22,7 +23,7 @@ from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Supports
 from lamcts.samplers.default import local_global
 from lamcts.samplers.parts.joined import START, JoinedSampler, JoinedSession
-from lamcts.samplers.parts.session import Batch, Progress
+from lamcts.samplers.parts.session import Batch, LocalSession, Progress
 from lamcts.samplers.registry import register
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces.base import SearchSpace
@@ -71,7 +72,7 @@ class LocalGlobal(JoinedSampler):
     4
     """
 
-    version: ClassVar[int] = 7  # see lamcts.journal.settings
+    version: ClassVar[int] = 8  # see lamcts.journal.settings
     local: Sampler
     whole: Sampler
     warm_up: int = 0
@@ -237,21 +238,29 @@ class LocalGlobalSession(JoinedSession[LocalGlobal, LocalGlobalProgress]):
         least = float(before.min(initial=np.inf))
         halves = before[np.isfinite(before)] / 2  # differences of halves do not overflow
         least_change = 2 * INERT * float(np.ptp(halves)) if len(halves) else 0.0
+        local = self.searches[LOCAL]
+        merits = local.merits() if isinstance(local, LocalSession) else losses
+        least_merit = float(np.delete(merits, rows).min(initial=np.inf))
         for (number, *_, expected), row in zip(notes, rows, strict=True):
-            y = float(losses[row])
-            gain = min(least - y, MAX_SIZE) if y < least < np.inf else 0.0
+            y, merit = float(losses[row]), float(merits[row])
+            gain, merit_gain = fall(least, y), fall(least_merit, merit)
             if number == LOCAL:
                 p.changes.tell(not abs(y - least) <= least_change)
-            least = min(least, y)
+            least, least_merit = min(least, y), min(least_merit, merit)
             p.improvements[number].tell(gain > 0)
             if number == LOCAL:
-                p.gains = [*p.gains, gain][-PACE_RESULTS * p.batch :]
+                p.gains = [*p.gains, merit_gain][-PACE_RESULTS * p.batch :]
             elif expected is not None:
                 ratio = 1.0 if gain > expected else gain / max(expected, np.finfo(float).tiny)
                 p.failures = 0 if gain > 0 else p.failures + 1
                 p.pace_at_failure = p.pace
                 p.look_ratios = DECAY * p.look_ratios + ratio
                 p.look_count = DECAY * p.look_count + 1
+
+
+def fall(least: float, value: float) -> float:
+    """Return by how much a value falls below the least one before, 0 where it does not, or where there was none."""
+    return min(least - value, MAX_SIZE) if value < least < np.inf else 0.0
 
 
 def gains_of(proposal: Proposal) -> list[float | None]:

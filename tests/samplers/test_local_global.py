@@ -109,6 +109,20 @@ def test_with_constraints_gains_are_those_of_feasible_points() -> None:
         assert opt._searches.proposers[len(opt.seen) - 1] == "GpBo" and p.failures == (0 if gained else 2)
 
 
+def test_with_constraints_the_pace_is_that_of_the_merit() -> None:
+    opt = lamcts.Optimizer([(-5.0, 5.0)] * 3, constraints=["g <= 0"], seed=0)
+    counted = 0
+    for n in range(40):
+        (trial,) = opt.ask()
+        x = np.array(trial.point)
+        opt.tell(trial, float(x @ x - 4 * x.sum()), constraints={"g": float(x @ x - 4.0)})
+        for search in opt._searches.live.values():
+            assert isinstance(search.session, LocalGlobalSession)
+            is_local = opt._searches.proposers.get(n) == "Quadratic"
+            counted += is_local and not opt.seen.feasible[n] and search.session.progress.gains[-1] > 0
+    assert counted > 2  # points outside that lowered the penalty function
+
+
 @pytest.mark.parametrize("batch", [1, 4])
 @pytest.mark.parametrize(
     "sampler",

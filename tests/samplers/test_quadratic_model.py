@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from lamcts.samplers.quadratic.model import _bounded
 from lamcts.samplers.quadratic.posterior import JITTER, LEVEL_DEVIATION, GridIndex, QuadraticPosteriors, TermScales
 from lamcts.types import Floats
 
@@ -100,6 +101,31 @@ def test_draws_scatter_round_the_mean(model: QuadraticPosteriors) -> None:
     drawn = np.array([model.draw(rng(i)).at(s) for i in range(200)])
     assert np.all(np.abs(drawn.mean(0) - model.mean().at(s)) < 5 * drawn.std(0) / np.sqrt(200) + 1e-6)
     assert drawn.std(0)[2] > 0.05
+
+
+def test_draws_scatter_as_far_as_a_new_result(model: QuadraticPosteriors) -> None:
+    s = np.array([1.0, 2.0, -1.0])  # beyond the rows: curvatures, which are not determined there, matter most
+    drawn = np.array([model.draw(rng(i)).at(s) for i in range(1000)])
+    errors = [TermScales.at(index).errors((s @ s)[None])[0] for index in model.indices]
+    left = np.square(model.deviations(s)) - model._squares * errors  # a draw has no error of its own
+    np.testing.assert_allclose(drawn.std(0)[1:], np.sqrt(left[1:].clip(0)), rtol=0.1, atol=1e-6)
+
+
+def test_a_constraint_that_most_rows_lie_on_keeps_its_slope() -> None:
+    steps = rng().uniform(-1, 1, (40, 3))
+    steps[8:, 0] = 1e-12 * steps[8:, 0]  # to the last digits
+    values = 5.0 * steps[:, 0]
+    assert np.array_equal(_bounded(values, 0.0, steps), values)
+    values[0] = 1e30
+    assert _bounded(values, 0.0, steps)[0] < 1e5
+    assert np.array_equal(_bounded(values, 0.0, steps)[1:], values[1:])
+
+
+def test_a_column_without_errors_is_noticed_at_the_next_fit() -> None:
+    steps = rng().uniform(-1, 1, (9, 2))
+    noisy = (0, 3, 2, 3, 2)
+    model = QuadraticPosteriors(steps, (steps @ np.array([1.0, -2.0]))[None], [noisy], rng(1))
+    assert model.indices[0][3:] == (0, 0)
 
 
 def test_a_column_more_changes_no_other(model: QuadraticPosteriors) -> None:

@@ -107,6 +107,10 @@ class LocalSession(Generic[Settings, P]):
     def proposer(self, note: Note) -> str | None:
         return None
 
+    def merits(self) -> Floats:
+        """Return what the search lowers, for all rows, [n]: the loss of feasible rows, else inf."""
+        return np.where(self.seen.feasible, self.seen.f[:, 0], np.inf)
+
     def state(self) -> Json:
         named = self.settings.classes()
         classes = type(self), type(self.progress)

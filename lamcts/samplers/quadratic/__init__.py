@@ -42,7 +42,7 @@ class Quadratic(LocalSampler):
     4
     """
 
-    version: ClassVar[int] = 5  # see lamcts.journal.settings
+    version: ClassVar[int] = 6  # see lamcts.journal.settings
     supports: ClassVar[Supports] = Supports(constraints=True)
 
     def classes(self) -> tuple[type[QuadraticSession], type[QuadraticProgress]]:

@@ -127,7 +127,9 @@ MARGIN_DEVIATIONS = (
 # worse, benchmarks/optimizer/gates.py)
 PRICE_FACTOR = 2.0  # price over the largest multiplier: above 1 the penalty is exact, larger follows boundaries slower
 MIN_PRICE = 1.0  # least price, in slopes of the loss over those of the constraint: for constraints that are not active
-MAX_SLOPE = 1e3  # bound of rises from the centre, in median slopes: one huge value would dominate the model
+# Bound of rises from the centre, in slopes that nine rows in ten do not exceed: a huge value would dominate the model.
+# Most rows may lie on a constraint to the last digits, so their median would be a rounding error.
+MAX_SLOPE, SLOPE_QUANTILE = 1e3, 0.9
 MAX_PRICE = float(np.finfo(float).max)  # bound of prices: a journal has no infinity
 
 
@@ -197,13 +199,13 @@ def _scaled(violation: Floats) -> tuple[Floats, float]:
 
 
 def _bounded(values: Floats, centre: float, steps: Floats) -> Floats:
-    """Return values [n] at `steps` [n, d] from the `centre`'s, bounded by MAX_SLOPE median slopes above it."""
+    """Return values [n] at `steps` [n, d] from the `centre`'s, bounded by MAX_SLOPE usual slopes above it."""
     centre = centre if np.isfinite(centre) else 0.0
     lengths = np.linalg.norm(steps, axis=1)
     slopes = np.abs(values - centre)[lengths > 0] / lengths[lengths > 0]
     if not (slopes > 0).any():
         return values
-    most = centre + MAX_SLOPE * float(np.median(slopes[slopes > 0])) * lengths
+    most = centre + MAX_SLOPE * float(np.quantile(slopes[slopes > 0], SLOPE_QUANTILE)) * lengths
     return np.minimum(values, np.where(lengths > 0, most, np.inf))
 
 

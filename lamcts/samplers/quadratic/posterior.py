@@ -15,6 +15,7 @@ hyper-parameters share a factor. A fit factorises a few choices, and each column
 Letters: n rows, d coordinates, k columns.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -78,15 +79,26 @@ class Quadratics:
     size: Floats  # [k], above 0: usual slopes
 
     def at(self, s: Floats) -> Floats:
-        """Return the values at `s` [d], [k]."""
-        along = self.steps @ s  # [n]
-        bend = self.weights @ (along * along) + self.diagonal @ (s * s)
-        return np.asarray(self.level + self.gradients @ s + bend / 2)
+        """Return the values at `s` [..., d], [..., k]."""
+        along = s @ self.steps.T  # [..., n]
+        bend = (along * along) @ self.weights.T + (s * s) @ self.diagonal.T
+        return np.asarray(self.level + s @ self.gradients.T + bend / 2)
 
     def slopes(self, s: Floats) -> Floats:
         """Return the gradients at `s` [d], [k, d]."""
         bend = (self.weights * (self.steps @ s)) @ self.steps + self.diagonal * s
         return np.asarray(self.gradients + bend)
+
+    def __add__(self, other: "Quadratics") -> "Quadratics":
+        """Return the sums, with the sizes of the first."""
+        return Quadratics(
+            self.level + other.level,
+            self.gradients + other.gradients,
+            np.vstack([self.steps, other.steps]),
+            np.hstack([self.weights, other.weights]),
+            self.diagonal + other.diagonal,
+            self.size,
+        )
 
 
 class QuadraticPosteriors:
@@ -120,32 +132,49 @@ class QuadraticPosteriors:
 
     def mean(self) -> Quadratics:
         """Return the posterior means."""
-        return self._quadrics(self._weights, np.zeros(len(self.steps[0])))
+        return self._quadrics(self._weights)
 
     def draw(self, rng: np.random.Generator) -> Quadratics:
-        """Return a draw of slopes and errors, given the rows (Matheron's rule).
+        """Return a draw of the columns and their errors, given the rows (Matheron's rule).
 
-        Level and curvatures are not drawn, so their share of the slope's uncertainty is neglected. All columns share a
-        draw, each scaled by its size: the draws do not depend on their order.
+        The level is not drawn: the rows determine it. All columns share a draw, each scaled by its deviations: the
+        draws do not depend on their order.
         """
-        n, d = self.steps.shape
-        slope: Floats = rng.standard_normal((d,))
-        error: Floats = rng.standard_normal((n,))
+        drawn = self._drawn(rng)
+        error: Floats = rng.standard_normal((len(self.steps),))
         weights = np.zeros_like(self._weights)
-        size = np.sqrt(self._squares)
+        prior_draws = drawn.at(self.steps).T  # [k, n]
         for j, index in enumerate(self.indices):
             if (factor := self._factors.get(index)) is not None:
-                prior_draw = size[j] * (self.steps @ slope + error * np.sqrt(factor.errors))
-                weights[j] = factor.solve(self._columns[j] - prior_draw)
-        return self._quadrics(weights, slope)
+                errors = drawn.size[j] * error * np.sqrt(factor.errors)
+                weights[j] = factor.solve(self._columns[j] - prior_draws[j] - errors)
+        return self._quadrics(weights) + drawn
 
-    def _quadrics(self, weights: Floats, slope: Floats) -> Quadratics:
-        curvature = np.array([TermScales.at(index).curvature for index in self.indices])
+    def _drawn(self, rng: np.random.Generator) -> Quadratics:
+        """Return a draw of the prior.
+
+        The curvature `s.H s` is the sum of products `(u.s)(v.s)` of as many pairs of random directions as there are
+        rows or coordinates: it has the variance of a normal matrix, and takes no d by d matrix.
+        """
+        n, d = self.steps.shape
+        r = min(n, d)
+        common, slope, own = rng.standard_normal(), *rng.standard_normal((2, d))
+        u, v = rng.standard_normal((2, r, d)) / r**0.25
+        bends = np.outer([1.0, -1.0], rng.standard_normal(r)).ravel() / math.sqrt(8.0)  # 4 u.s v.s is a difference
+        scales = [TermScales.at(index) for index in self.indices]
+        diagonals = np.array([scale.bowl * common + scale.diagonal * own for scale in scales])  # [k, d]
+        weights = np.outer([scale.curvature for scale in scales], bends)  # [k, 2 r]
         size = np.sqrt(self._squares)
-        gradients = weights @ self.steps + size[:, None] * slope
+        unit = size[:, None]
+        return Quadratics(0.0 * size, unit * slope, np.vstack([u + v, u - v]), unit * weights, unit * diagonals, size)
+
+    def _quadrics(self, weights: Floats) -> Quadratics:
+        """Return the part of the posterior that weights [k, n] of the rows make."""
+        curvature = np.array([TermScales.at(index).curvature for index in self.indices])
         diagonal = np.array([self._kernel.diagonals(*pair) for pair in zip(self.indices, weights, strict=True)])
         level = LEVEL_DEVIATION**2 * weights.sum(1)
-        return Quadratics(level, gradients, self.steps, curvature[:, None] ** 2 * weights, diagonal, size)
+        bends = curvature[:, None] ** 2 * weights
+        return Quadratics(level, weights @ self.steps, self.steps, bends, diagonal, np.sqrt(self._squares))
 
     def deviations(self, s: Floats) -> Floats:
         """Return the standard deviations of the columns at `s` [d], [k].
@@ -167,7 +196,7 @@ class QuadraticPosteriors:
 
 
 def _candidates(indices: Sequence[GridIndex | None], rng: np.random.Generator) -> list[GridIndex]:
-    """Return the choices to compare: those in use, their neighbours along an axis, and random ones."""
+    """Return the choices to compare: those in use, the same without errors, neighbours along an axis, random ones."""
     known = sorted({index for index in indices if index is not None})
     drawn = [tuple(int(rng.integers(len(values))) for values in GRID) for _ in range(RANDOM_TRIES)]
     axis = int(rng.integers(len(GRID)))
@@ -176,7 +205,8 @@ def _candidates(indices: Sequence[GridIndex | None], rng: np.random.Generator) -
     near = [
         (*p[:axis], p[axis] + i, *p[axis + 1 :]) for p in known for i in (-1, 1) if 0 <= p[axis] + i < len(GRID[axis])
     ]
-    new = [index for index in [*drawn, *near] if index not in known]
+    exact = [(*p[:-2], 0, 0) for p in known]
+    new = [index for index in [*exact, *drawn, *near] if index not in known]
     return [*known, *dict.fromkeys(new)][: max(MAX_FACTORS, len(known))]
 
 

@@ -206,6 +206,11 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
         gains = np.where(merit < merit[0], merit[0] - np.where(np.isfinite(merit), merit, 0.0), 0.0)
         return int(rows[np.argmin(merit)]), gains[1:]
 
+    def merits(self) -> Floats:
+        if not self.progress.prices:
+            return super().merits()
+        return merits(self.seen, np.arange(len(self.seen)), self.progress.prices)
+
     def tell(self, notes: list[Note], rows: Rows) -> None:
         best, gains = self._better(rows)
         least = [max(SUFFICIENT_DECREASE * fall, np.finfo(float).tiny) for _, fall, _ in notes]
