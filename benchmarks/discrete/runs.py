@@ -62,7 +62,7 @@ def main() -> None:
 def options() -> ArgumentParser:
     """Return the parser of the command line."""
     given = script.parser(__doc__, "discrete.csv", "two methods on eight bits")
-    out_of = f"tune, judge, or out of {', '.join(dp.ALL)}"
+    out_of = f"tune, judge, models, or out of {', '.join(dp.ALL)}"
     comparison.add_options(given, "0-9", ["tune"], out_of, ", ".join(native.NATIVE), 300)
     return given
 
@@ -83,7 +83,7 @@ def cases(arguments: Any) -> list[Case]:
 
 def asked(words: list[str]) -> list[str]:
     """Return the problems that words such as "tune", "judge" and names say."""
-    return comparison.named(words, {"tune": dp.TUNE, "judge": dp.JUDGE})
+    return comparison.named(words, {"tune": dp.TUNE, "judge": dp.JUDGE, "models": dp.MODELS})
 
 
 def measure(**fields: Any) -> Result:

@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import lamcts
+from benchmarks.discrete.discrete_problems import tuning
 from benchmarks.harness import script
-from benchmarks.harness.sheet import RESULTS, Sheet
-from benchmarks.optimizer.transfer_tables import COSTS, DEPTHS, RATES, SHARES, TREES, WIDTHS
+from benchmarks.harness.sheet import Sheet
 from benchmarks.tables.transfer import ARMS, KEY, tables
 from lamcts.optimizer.optimizer import WarmStart
 from lamcts.outcomes.related import NO_TASKS
@@ -55,7 +55,6 @@ PAIRS = {
     ],
 }
 ELSEWHERE = 1000  # added to the seed of the search on the source
-TABLES = RESULTS / "transfer_tables.npz"
 
 
 class Run(NamedTuple):
@@ -125,8 +124,7 @@ def task(name: str) -> Task:
     if kind == "graph":
         made = lamcts.objectives.make("nasbench-graph", dataset=data)
         return Task(made.space, partial(_negative, made))
-    with np.load(TABLES) as tables:
-        return Task(SPACES[kind], partial(LOSSES[kind], tables[name].astype(float)))
+    return Task(tuning.SPACES[kind], partial(tuning.LOSSES[kind], tuning.table(name)))
 
 
 def _negative(objective: Any, point: Any) -> float:
@@ -135,43 +133,6 @@ def _negative(objective: Any, point: Any) -> float:
 
 def _latency(objective: Any, point: Any) -> float:
     return float(objective.cost(point)["edgegpu_latency_ms"])
-
-
-SPACES = {
-    "svm": lamcts.Space(
-        {
-            "C": lamcts.Float(COSTS[0], COSTS[-1], log=True),
-            "gamma": lamcts.Float(WIDTHS[0], WIDTHS[-1], log=True),
-        }
-    ),
-    "boost": lamcts.Space(
-        {
-            "learning_rate": lamcts.Float(RATES[0], RATES[-1], log=True),
-            "max_depth": lamcts.Int(DEPTHS[0], DEPTHS[-1]),
-            "subsample": lamcts.Choice(SHARES),
-            "n_estimators": lamcts.Int(1, TREES, log=True),
-        }
-    ),
-}
-
-
-def _svm(table: Any, point: Any) -> float:
-    return _between(_between(table, COSTS, point["C"]), WIDTHS, point["gamma"])
-
-
-def _boost(table: Any, point: Any) -> float:
-    table = table[:, point["max_depth"] - DEPTHS[0], SHARES.index(point["subsample"]), point["n_estimators"] - 1]
-    return float(_between(table, RATES, point["learning_rate"]))
-
-
-def _between(table: Any, levels: Any, value: float) -> Any:
-    """Return the entry of the first axis at a value between two levels, linear in its logarithm."""
-    place = float(np.interp(np.log(value), np.log(levels), np.arange(len(levels))))
-    low = min(int(place), len(levels) - 2)
-    return table[low] + (place - low) * (table[low + 1] - table[low])
-
-
-LOSSES = {"svm": _svm, "boost": _boost}
 
 
 # Runs -----------------------------------------------------------------------------------------------------------------

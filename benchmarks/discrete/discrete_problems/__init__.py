@@ -8,12 +8,12 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from benchmarks.discrete.discrete_problems import bits, categories, stages, svm_digits, tables
+from benchmarks.discrete.discrete_problems import bits, categories, stages, svm_digits, tables, tuning
 from benchmarks.discrete.discrete_problems.base import Discrete, regret
 from benchmarks.discrete.discrete_problems.hidden import Hidden, hidden
 from lamcts import objectives
 
-__all__ = ["ALL", "JUDGE", "TUNE", "Discrete", "Hidden", "find", "hidden", "lacking", "make", "regret"]
+__all__ = ["ALL", "JUDGE", "MODELS", "TUNE", "Discrete", "Hidden", "find", "hidden", "lacking", "make", "regret"]
 
 
 class Row(NamedTuple):
@@ -49,8 +49,9 @@ JUDGE: dict[str, Row] = {
     "maxsat28": Row(partial(bits.clauses, 28)),
     "maxsat60": Row(partial(bits.clauses, 60)),
 }
+MODELS = {name: Row(partial(tuning.tuned, name)) for name in tuning.NAMES}  # that people tune, for decisions
 SMOKE = {"onemax": Row(bits.onemax)}
-ALL = {**TUNE, **JUDGE, **SMOKE}
+ALL = {**TUNE, **JUDGE, **MODELS, **SMOKE}
 
 
 def lacking(name: str) -> str:
