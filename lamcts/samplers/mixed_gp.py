@@ -67,7 +67,7 @@ class MixedGp(LocalSampler):
     4
     """
 
-    version: ClassVar[int] = 5  # see lamcts.journal.settings
+    version: ClassVar[int] = 6  # see lamcts.journal.settings
     supports: ClassVar[Supports] = Supports(constraints=True, fronts=True)
     n_start: int | None = None
 
