@@ -12,7 +12,8 @@ from lamcts.outcomes.constrained_rank import FAILED, OK, PARTIAL
 from lamcts.outcomes.hypervolume import hypervolume
 from lamcts.outcomes.observations import Observations
 from lamcts.outcomes.scalarisation import reference_of
-from lamcts.samplers.fidelities import Configurations, foreseen
+from lamcts.samplers import fidelities
+from lamcts.samplers.fidelities import CURIOSITY, Configurations, foreseen
 from lamcts.spaces.fidelity import FidelityAxis
 
 AXIS = FidelityAxis.of(
@@ -73,7 +74,7 @@ def test_with_one_loss_an_evaluation_gains_what_the_least_prediction_is_expected
     mean, change = foreseen(surrogate.model, known._inputs(AXIS.at(known.x[[best]], 3)))
     fall = expected_improvement(mean[:, 0], change[:, 0], predicted.y[second]) - (predicted.y[second] - mean[:, 0])
     gain = known.gains(surrogate, predicted, known.x[[best]], np.array([3]), np.array([best]))
-    np.testing.assert_allclose(gain, fall, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(gain, fall + CURIOSITY * change[:, 0], rtol=1e-4, atol=1e-6)
 
 
 def test_the_change_by_an_evaluation_is_what_the_posterior_with_it_has_less():
@@ -115,3 +116,18 @@ def test_a_constraint_that_no_row_violates_and_a_loss_that_never_differs_change_
     _, predicted = more.predicted(more.surrogate(ModelState(), np.random.default_rng(0)))
     assert predicted.g.shape[1] == 0 and np.ptp(predicted.f[:, 1]) < 1e-9
     assert predicted.front.tolist() == [int(np.argmin(predicted.f[:, 0]))]
+
+
+@pytest.mark.parametrize("draws", [True, False])
+def test_what_is_curious_about_full_values_evaluates_configurations_drawn_at_random(monkeypatch, draws):
+    monkeypatch.setattr(fidelities, "CURIOSITY", 1e6)
+    if not draws:
+        monkeypatch.setattr(fidelities, "draw_unseen", lambda space, *_: np.empty((0, space.dim)))
+    opt = lamcts.Optimizer({"x": lamcts.Float(0, 1), "epochs": lamcts.Fidelity(1, 9)}, seed=0)
+    far = 0
+    for n in range(30):
+        (trial,) = opt.ask()
+        x, epochs = trial.point["x"], trial.point["epochs"]
+        far += n >= 15 and epochs == 1 and abs(x - 0.2) > 0.3
+        opt.tell(trial, (x - 0.2) ** 2 + 0.1 / epochs)
+    assert (far > 1) == draws
