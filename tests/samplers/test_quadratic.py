@@ -165,15 +165,17 @@ def test_points_drawn_for_want_of_better_ones_are_no_failures_of_the_box(monkeyp
 
 def test_it_stays_inside_its_region_and_goes_on_in_another() -> None:
     steps = [Step(Ball(np.full(4, 0.6), 0.35), True), Step(Slope(np.array([1.0, 0.0, 0.0, 0.0]), -0.5), True)]
-    search = Search(Quadratic(), CUBE, 0, steps=steps, given=60)  # the bottom lies outside
-    search.go(15, 4)  # Search holds every point against the region
-    row = search.session.incumbent
-    assert search.seen.y[row] < 1.3 * min(
-        bowl(x) for x in CUBE.sample(20000, np.random.default_rng(0)) if inside(search, x)
-    )
-    search.move([])
-    search.go(15, 4)
-    assert best(search) < 1e-6
+    drawn = CUBE.sample(20000, np.random.default_rng(0))
+    shares, ends = [], []
+    for seed in range(5):
+        search = Search(Quadratic(), CUBE, seed, steps=steps, given=60)  # the bottom lies outside
+        search.go(15, 4)  # Search holds every point against the region
+        shares.append(search.seen.y[search.session.incumbent] / min(bowl(x) for x in drawn if inside(search, x)))
+        search.move([])
+        search.go(15, 4)
+        ends.append(best(search))
+    assert np.median(shares) < 1.3
+    assert np.median(ends) < 1e-6  # a box that has become narrow takes longer
 
 
 def inside(search: Search, x: Floats) -> bool:
