@@ -1,6 +1,6 @@
 """Choice of fidelities: a proposal is a new configuration at the least fidelity, or a known one at a higher fidelity.
 
-A new configuration is that of the inner sampler, or one drawn at random.
+A new configuration is that of the inner sampler, or one of two for each parameter that are drawn at random.
 A configuration is a point without its fidelity. Letters: c configurations, d coordinates, n rows, m losses, q columns:
 losses, then constraints.
 """
@@ -33,12 +33,12 @@ from lamcts.types import Floats, Mask, Note, Rows
 
 MAX_ROWS = 300  # predictions a fidelity: more cost time of the inner model, fewer omit good configurations
 MIN_VALUES = 4  # least values for a model: fewer determine no trend along the fidelity
-MAX_CANDIDATES = 60  # configurations whose next evaluations are compared: more cost time, fewer omit good ones
-# Gain of a standard deviation of a full value that an evaluation reveals, whatever is expected: a model that is sure of
-# one optimum refined its fourth digit (benchmarks.neural.fidelities: 15 of 25 searches of convnet reached the goal, 22
-# with this; 0.03 is behind it).
-CURIOSITY = 0.01
-OFFSET = 0.1  # see `log_gap` (tuned on benchmarks.neural with median gaps: with 3 two of three problems ended higher)
+MAX_CANDIDATES = 60  # best configurations whose next evaluations are compared: more cost time, fewer omit good ones
+OFFSET = 0.1  # see `log_gap` (tuned on benchmarks.neural: with 3 two of three problems ended higher)
+# Least median gap in `log_gap`, which keeps the logarithm finite where most losses are equal, and gain of a deviation
+# of a full value that an evaluation reveals: a model that was sure of one optimum refined its fourth digit
+# (benchmarks.neural.fidelities; 0.03 is behind it).
+LEAST = 1e-2
 EQUAL_CONFIGURATIONS = 3  # configurations with equal values at several fidelities, before a warning
 
 
@@ -139,7 +139,7 @@ class FidelitySession(LocalSession[MultiFidelity, FidelityProgress]):
         candidates = order[is_open[rows[order]]][:MAX_CANDIDATES]
         x, reached = configurations.x[rows[candidates]], configurations.reached[rows[candidates]]
         if new is not None:
-            drawn = draw_unseen(self.axis.rest, predicted, max(0, MAX_CANDIDATES - len(x)), self.progress.rng)
+            drawn = draw_unseen(self.axis.rest, predicted, 2 * configurations.parameters.count, self.progress.rng)
             further = np.vstack([new, drawn])
             x = np.vstack([x, further])
             reached = np.append(reached, np.zeros(len(further), np.int64))
@@ -178,9 +178,9 @@ class Configurations:
     def __init__(self, axis: FidelityAxis, seen: Observations) -> None:
         self.axis = axis
         self.losses = seen.f.shape[1]
-        self._parameters = Parameters(axis.rest)
+        self.parameters = Parameters(axis.rest)
         self._numbers: dict[Hashable, int] = {}
-        self._coding = Coding(self._parameters)
+        self._coding = Coding(self.parameters)
         self.evaluations = Observations(seen.dim, False, None, self.losses, seen.g.shape[1])
         self.x = np.empty((0, axis.rest.dim))
         self.values = np.empty((0, self.losses + seen.g.shape[1]))
@@ -216,7 +216,7 @@ class Configurations:
         seen = self.evaluations
         if seen.best is None or int(np.isfinite(seen.f[seen.good]).all(1).sum()) < MIN_VALUES:
             return None
-        prior = KernelPrior.of_space(self._parameters)
+        prior = KernelPrior.of_space(self.parameters)
         units = log_gap if seen.plain else half_rank
         return LocalModel(seen, self._inputs, prior, state, units).update(seen.best, rng)
 
@@ -272,8 +272,8 @@ class Configurations:
         """Return the expected gains of evaluations (x, levels) [k] over the predictions, [k].
 
         With a single loss the gain is the decrease of the least prediction, with several the volume added to their
-        front. CURIOSITY deviations of the full values that an evaluation reveals are added. The sum is multiplied by
-        the probability of success. owners: row of each configuration in `predicted`, or -1.
+        front. With a single loss, LEAST deviations of the full value that an evaluation reveals are added. The sum
+        is multiplied by the probability of success. owners: row of each configuration in `predicted`, or -1.
         """
         inputs = self._inputs(self.axis.at(x, levels))
         mean, change = foreseen(surrogate.model, inputs)
@@ -286,9 +286,8 @@ class Configurations:
             before = others.of(mean[rows], np.zeros_like(mean[rows]))
             after = others.of(mean[rows], change[rows])
             gain[rows] = np.maximum(np.exp(after) - np.exp(before), 0.0)
-        m = self.losses
-        chance = np.exp(log_feasible(mean[:, m:], change[:, m:]).value)
-        gain += CURIOSITY * chance * change[:, :m].prod(1)
+        if self.losses == 1:  # fronts end lower with it: what is volume already rewards what is unknown
+            gain += LEAST * change[:, 0] * np.exp(log_feasible(mean[:, 1:], change[:, 1:]).value)
         return gain if surrogate.success is None else gain * surrogate.success.chance(inputs)
 
     def best_open(self, surrogate: Surrogate | None, is_open: Mask) -> Floats | None:
@@ -332,10 +331,10 @@ class Configurations:
 
 
 def log_gap(y: Floats) -> Floats:
-    """Return the logarithm of the gaps of losses `y` [n] to the least, plus OFFSET mean gaps, in standard units."""
+    """Return the logarithm of the gaps of losses `y` [n] to the least, plus OFFSET median gaps, in standard units."""
     z = plain(y)
     gap = z - z.min()
-    return plain(np.log(gap + OFFSET * gap.mean())) if gap.any() else z
+    return plain(np.log(gap + OFFSET * max(float(np.median(gap)), LEAST)))
 
 
 def foreseen(model: MultiOutput, inputs: Inputs) -> tuple[Floats, Floats]:

@@ -13,7 +13,7 @@ from lamcts.outcomes.hypervolume import hypervolume
 from lamcts.outcomes.observations import Observations
 from lamcts.outcomes.scalarisation import reference_of
 from lamcts.samplers import fidelities
-from lamcts.samplers.fidelities import CURIOSITY, Configurations, foreseen
+from lamcts.samplers.fidelities import LEAST, Configurations, foreseen
 from lamcts.spaces.fidelity import FidelityAxis
 
 AXIS = FidelityAxis.of(
@@ -74,7 +74,7 @@ def test_with_one_loss_an_evaluation_gains_what_the_least_prediction_is_expected
     mean, change = foreseen(surrogate.model, known._inputs(AXIS.at(known.x[[best]], 3)))
     fall = expected_improvement(mean[:, 0], change[:, 0], predicted.y[second]) - (predicted.y[second] - mean[:, 0])
     gain = known.gains(surrogate, predicted, known.x[[best]], np.array([3]), np.array([best]))
-    np.testing.assert_allclose(gain, fall + CURIOSITY * change[:, 0], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(gain, fall + LEAST * change[:, 0], rtol=1e-4, atol=1e-6)
 
 
 def test_the_change_by_an_evaluation_is_what_the_posterior_with_it_has_less():
@@ -118,16 +118,11 @@ def test_a_constraint_that_no_row_violates_and_a_loss_that_never_differs_change_
     assert predicted.front.tolist() == [int(np.argmin(predicted.f[:, 0]))]
 
 
-@pytest.mark.parametrize("draws", [True, False])
-def test_what_is_curious_about_full_values_evaluates_configurations_drawn_at_random(monkeypatch, draws):
-    monkeypatch.setattr(fidelities, "CURIOSITY", 1e6)
-    if not draws:
-        monkeypatch.setattr(fidelities, "draw_unseen", lambda space, *_: np.empty((0, space.dim)))
+def test_configurations_drawn_at_random_are_candidates(monkeypatch):
     opt = lamcts.Optimizer({"x": lamcts.Float(0, 1), "epochs": lamcts.Fidelity(1, 9)}, seed=0)
-    far = 0
-    for n in range(30):
+    for _ in range(12):
         (trial,) = opt.ask()
-        x, epochs = trial.point["x"], trial.point["epochs"]
-        far += n >= 15 and epochs == 1 and abs(x - 0.2) > 0.3
-        opt.tell(trial, (x - 0.2) ** 2 + 0.1 / epochs)
-    assert (far > 1) == draws
+        opt.tell(trial, (trial.point["x"] - 0.2) ** 2 + 0.1 / trial.point["epochs"])
+    monkeypatch.setattr(fidelities, "draw_unseen", lambda space, seen, n, rng: np.linspace(0.9, 0.987, n)[:, None])
+    monkeypatch.setattr(Configurations, "gains", lambda self, surrogate, seen, x, *_: np.arange(len(x)) == len(x) - 1)
+    assert opt.ask()[0].point["x"] == pytest.approx(0.987)
