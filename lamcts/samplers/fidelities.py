@@ -13,7 +13,6 @@ from typing import ClassVar
 import numpy as np
 
 from lamcts.errors import Exhausted
-from lamcts.models.acquisition import log_feasible
 from lamcts.models.coding import Coding, Inputs
 from lamcts.models.local import LocalModel, ModelState
 from lamcts.models.multi_output import MultiOutput
@@ -139,7 +138,8 @@ class FidelitySession(LocalSession[MultiFidelity, FidelityProgress]):
         candidates = order[is_open[rows[order]]][:MAX_CANDIDATES]
         x, reached = configurations.x[rows[candidates]], configurations.reached[rows[candidates]]
         if new is not None:
-            drawn = draw_unseen(self.axis.rest, predicted, 2 * configurations.parameters.count, self.progress.rng)
+            n = 2 * configurations.parameters.count if self.seen.plain else 0
+            drawn = draw_unseen(self.axis.rest, predicted, n, self.progress.rng)
             further = np.vstack([new, drawn])
             x = np.vstack([x, further])
             reached = np.append(reached, np.zeros(len(further), np.int64))
@@ -272,7 +272,7 @@ class Configurations:
         """Return the expected gains of evaluations (x, levels) [k] over the predictions, [k].
 
         With a single loss the gain is the decrease of the least prediction, with several the volume added to their
-        front. With a single loss, LEAST deviations of the full value that an evaluation reveals are added. The sum
+        front. With a single loss alone, LEAST deviations of the full value that an evaluation reveals are added. The sum
         is multiplied by the probability of success. owners: row of each configuration in `predicted`, or -1.
         """
         inputs = self._inputs(self.axis.at(x, levels))
@@ -286,8 +286,8 @@ class Configurations:
             before = others.of(mean[rows], np.zeros_like(mean[rows]))
             after = others.of(mean[rows], change[rows])
             gain[rows] = np.maximum(np.exp(after) - np.exp(before), 0.0)
-        if self.losses == 1:  # fronts end lower with it: what is volume already rewards what is unknown
-            gain += LEAST * change[:, 0] * np.exp(log_feasible(mean[:, 1:], change[:, 1:]).value)
+        if self.evaluations.plain:  # fronts end lower and constrained runs higher with it
+            gain += LEAST * change[:, 0]
         return gain if surrogate.success is None else gain * surrogate.success.chance(inputs)
 
     def best_open(self, surrogate: Surrogate | None, is_open: Mask) -> Floats | None:
