@@ -272,8 +272,8 @@ class Configurations:
         """Return the expected gains of evaluations (x, levels) [k] over the predictions, [k].
 
         With a single loss the gain is the decrease of the least prediction, with several the volume added to their
-        front. With a single loss alone, LEAST deviations of the full value that an evaluation reveals are added. The sum
-        is multiplied by the probability of success. owners: row of each configuration in `predicted`, or -1.
+        front. With a single loss alone, LEAST deviations of the full value that an evaluation reveals are added. It is
+        multiplied by the probability of success. owners: row of each configuration in `predicted`, or -1.
         """
         inputs = self._inputs(self.axis.at(x, levels))
         mean, change = foreseen(surrogate.model, inputs)
