@@ -1,6 +1,7 @@
 """Choice of fidelities: a proposal is a new configuration at the least fidelity, or a known one at a higher fidelity.
 
-A new configuration is that of the inner sampler, or one of two for each parameter that are drawn at random.
+A new configuration is that of the inner sampler. With a single loss alone, two for each parameter are drawn at random,
+too.
 A configuration is a point without its fidelity. Letters: c configurations, d coordinates, n rows, m losses, q columns:
 losses, then constraints.
 """
@@ -34,10 +35,11 @@ MAX_ROWS = 300  # predictions a fidelity: more cost time of the inner model, few
 MIN_VALUES = 4  # least values for a model: fewer determine no trend along the fidelity
 MAX_CANDIDATES = 60  # best configurations whose next evaluations are compared: more cost time, fewer omit good ones
 OFFSET = 0.1  # see `log_gap` (tuned on benchmarks.neural: with 3 two of three problems ended higher)
-# Least median gap in `log_gap`, which keeps the logarithm finite where most losses are equal, and gain of a deviation
-# of a full value that an evaluation reveals: a model that was sure of one optimum refined its fourth digit
-# (benchmarks.neural.fidelities; 0.03 is behind it).
-LEAST = 1e-2
+MIN_GAP = 1e-2  # least median gap in `log_gap`: keeps the logarithm finite where most losses are equal
+REVEALED_GAIN = (
+    0.01  # gain of a deviation of a full value that an evaluation reveals: without, models that were sure of
+)
+# one optimum refined its fourth digit (ten seeds of benchmarks.neural.fidelities: 0 and 0.03 are behind)
 EQUAL_CONFIGURATIONS = 3  # configurations with equal values at several fidelities, before a warning
 
 
@@ -272,8 +274,8 @@ class Configurations:
         """Return the expected gains of evaluations (x, levels) [k] over the predictions, [k].
 
         With a single loss the gain is the decrease of the least prediction, with several the volume added to their
-        front. With a single loss alone, LEAST deviations of the full value that an evaluation reveals are added. It is
-        multiplied by the probability of success. owners: row of each configuration in `predicted`, or -1.
+        front. With a single loss alone, REVEALED_GAIN deviations of the full value that an evaluation reveals are
+        added. It is multiplied by the probability of success. owners: row of each configuration in `predicted`, or -1.
         """
         inputs = self._inputs(self.axis.at(x, levels))
         mean, change = foreseen(surrogate.model, inputs)
@@ -287,7 +289,7 @@ class Configurations:
             after = others.of(mean[rows], change[rows])
             gain[rows] = np.maximum(np.exp(after) - np.exp(before), 0.0)
         if self.evaluations.plain:  # fronts end lower and constrained runs higher with it
-            gain += LEAST * change[:, 0]
+            gain += REVEALED_GAIN * change[:, 0]
         return gain if surrogate.success is None else gain * surrogate.success.chance(inputs)
 
     def best_open(self, surrogate: Surrogate | None, is_open: Mask) -> Floats | None:
@@ -334,7 +336,7 @@ def log_gap(y: Floats) -> Floats:
     """Return the logarithm of the gaps of losses `y` [n] to the least, plus OFFSET median gaps, in standard units."""
     z = plain(y)
     gap = z - z.min()
-    return plain(np.log(gap + OFFSET * max(float(np.median(gap)), LEAST)))
+    return plain(np.log(gap + OFFSET * max(float(np.median(gap)), MIN_GAP)))
 
 
 def foreseen(model: MultiOutput, inputs: Inputs) -> tuple[Floats, Floats]:

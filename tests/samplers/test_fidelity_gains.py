@@ -13,7 +13,7 @@ from lamcts.outcomes.hypervolume import hypervolume
 from lamcts.outcomes.observations import Observations
 from lamcts.outcomes.scalarisation import reference_of
 from lamcts.samplers import fidelities
-from lamcts.samplers.fidelities import LEAST, Configurations, foreseen
+from lamcts.samplers.fidelities import REVEALED_GAIN, Configurations, foreseen
 from lamcts.spaces.fidelity import FidelityAxis
 
 AXIS = FidelityAxis.of(
@@ -74,7 +74,7 @@ def test_with_one_loss_an_evaluation_gains_what_the_least_prediction_is_expected
     mean, change = foreseen(surrogate.model, known._inputs(AXIS.at(known.x[[best]], 3)))
     fall = expected_improvement(mean[:, 0], change[:, 0], predicted.y[second]) - (predicted.y[second] - mean[:, 0])
     gain = known.gains(surrogate, predicted, known.x[[best]], np.array([3]), np.array([best]))
-    np.testing.assert_allclose(gain, fall + LEAST * change[:, 0], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(gain, fall + REVEALED_GAIN * change[:, 0], rtol=1e-4, atol=1e-6)
 
 
 def test_the_change_by_an_evaluation_is_what_the_posterior_with_it_has_less():

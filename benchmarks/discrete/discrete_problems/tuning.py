@@ -49,8 +49,6 @@ def _between(table: Any, levels: Any, value: float) -> Any:
 
 
 LOSSES = {"svm": _svm, "boost": _boost}
-
-
 NAMES = tuple(f"{kind} {data}" for kind in SPACES for data in DATA)
 
 

@@ -166,7 +166,9 @@ class QuadraticPosteriors:
         weights = np.outer([scale.curvature for scale in scales], bends)  # [k, 2 r]
         size = np.sqrt(self._squares)
         unit = size[:, None]
-        return Quadratics(0.0 * size, unit * slope, np.vstack([u + v, u - v]), unit * weights, unit * diagonals, size)
+        return Quadratics(
+            np.zeros_like(size), unit * slope, np.vstack([u + v, u - v]), unit * weights, unit * diagonals, size
+        )
 
     def _quadrics(self, weights: Floats) -> Quadratics:
         """Return the part of the posterior that weights [k, n] of the rows make."""
