@@ -36,10 +36,8 @@ MIN_VALUES = 4  # least values for a model: fewer determine no trend along the f
 MAX_CANDIDATES = 60  # best configurations whose next evaluations are compared: more cost time, fewer omit good ones
 OFFSET = 0.1  # see `log_gap` (tuned on benchmarks.neural: with 3 two of three problems ended higher)
 MIN_GAP = 1e-2  # least median gap in `log_gap`: keeps the logarithm finite where most losses are equal
-REVEALED_GAIN = (
-    0.01  # gain of a deviation of a full value that an evaluation reveals: without, models that were sure of
-)
-# one optimum refined its fourth digit (ten seeds of benchmarks.neural.fidelities: 0 and 0.03 are behind)
+REVEALED_GAIN = 0.01  # gain of a deviation of a full value that an evaluation reveals: without, models that were sure
+# of one optimum refined its fourth digit (ten seeds of benchmarks.neural.fidelities: 0 and 0.03 are behind)
 EQUAL_CONFIGURATIONS = 3  # configurations with equal values at several fidelities, before a warning
 
 
